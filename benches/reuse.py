@@ -1,9 +1,9 @@
 """Sweeps of caches: what all sizes cost compared with the simulation of one.
 
-One program (`benches/reuse`) lets them take turns on the same streams: words in sequence, random
-words in 64 MiB, lines of 64 MiB by Zipf's law, and a blocked LU decomposition. A sweep has 1, 2,
-4 ... 1,024 sets with 1 to 16 ways: 176 caches of one size of line, or 1,056 of six. The program
-fails unless the misses of each single cache are those in the sweeps.
+One program (`benches/nexosim/src/sweeps`) lets them take turns on the same streams: words in
+sequence, random words in 64 MiB, lines of 64 MiB by Zipf's law, and a blocked LU decomposition. A
+sweep has 1, 2, 4 ... 1,024 sets with 1 to 16 ways: 176 caches of one size of line, or 1,056 of six.
+The program fails unless the misses of each single cache are those in the sweeps.
 
 The single simulation is `Cache` of the compiled part with 64 sets of 8 ways; caches with more sets
 and ways are shown too. Figures are the thread's processor time for each access. Cachegrind
@@ -31,7 +31,6 @@ from benches.harness import Case, Row, Work, aligned, figure, print_stored
 from benches.peers import rust_programs
 from benches.peers.caches import children_s, without_pycachesim, without_valgrind
 
-CRATE = rust_programs.ROOT / "benches" / "reuse"
 PROGRAM = "cache-sweeps"
 RESULTS = Path(__file__).resolve().parent / "results" / "reuse.json"
 STREAMS = {
@@ -103,7 +102,7 @@ def read_figures(output: str) -> dict[str, list[float]]:
 
 def cases() -> list[Case]:
     """Return the cases: both sweeps of every stream, compared with single caches and peers."""
-    rust_programs.build(PROGRAM, crate=CRATE)
+    rust_programs.build(PROGRAM)
     return [case for stream in STREAMS for case in cases_of(Turns(stream))]
 
 

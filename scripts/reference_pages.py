@@ -17,6 +17,7 @@ from scripts.reference.command_line import command_line
 from scripts.reference.comparisons import comparisons
 from scripts.reference.coverage import coverage
 from scripts.reference.gates import gates
+from scripts.reference.known_answers import known_answers
 from scripts.reference.predictions import predictions
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -32,6 +33,7 @@ PAGES: Mapping[Path, Callable[[], str]] = {
         "comparisons.md": comparisons,
         "coverage.md": coverage,
         "gates.md": gates,
+        "known-answers.md": known_answers,
         "predictions.md": predictions,
     }.items()
 }

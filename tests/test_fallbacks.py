@@ -12,15 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from headroom.cli.app import app
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "fallbacks"
-title = "A study whose explanations fail"
-seed = 1
-
-[[experiment]]
-name = "load"
+STUDY = Head("fallbacks", "A study whose explanations fail", "load").then("""\
 system = { name = "model", model = "interactive", completions = 2_000 }
 fixed = { think_s = 1.0, service_s = 0.05 }
 factors = { users = [2, 5, 15, 30, 60] }
@@ -40,7 +34,7 @@ metric = "throughput"
 where = { users = 60 }
 value = 20.0
 tolerance = 0.05
-"""
+""")
 
 
 @pytest.fixture(scope="module")

@@ -30,17 +30,11 @@ from headroom.report.browser import find_chromium, open_browser
 from headroom.report.check.agreement import disagreements
 from headroom.report.check.rows import faults_of
 from tests.support.first_screen import first_screen_problems
+from tests.support.study_text import Head
 
 pytestmark = pytest.mark.deep
 
-FAST_STUDY = """
-schema = 1
-name = "tiny"
-title = "A queue"
-seed = 3
-
-[[experiment]]
-name = "queue"
+FAST_STUDY = Head("tiny", "A queue", "queue", seed=3).then("""\
 responses = ["throughput", "response_s_mean"]
 
 [experiment.system]
@@ -53,7 +47,7 @@ users = [1, 4, 16]
 
 [experiment.replications]
 count = {count}
-"""
+""")
 
 MODEL = """
 from typing import Annotated
@@ -405,13 +399,7 @@ def test_a_missing_program_fails_its_points_and_no_others(tmp_path: Path) -> Non
     study = tmp_path / "study"
     study.mkdir()
     (study / "study.toml").write_text(
-        """
-schema = 1
-name = "programs"
-title = "Programs"
-seed = 1
-[[experiment]]
-name = "start"
+        Head("programs", "Programs", "start").then("""\
 [experiment.system]
 name = "command"
 argv = ["{program}"]
@@ -419,7 +407,7 @@ argv = ["{program}"]
 program = ["true", "surely-no-such-program"]
 [experiment.replications]
 count = 6
-""",
+"""),
         encoding="utf-8",
     )
     run = headroom("run", study)

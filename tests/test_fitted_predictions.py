@@ -16,16 +16,11 @@ from headroom.experiment.protocol.fit_method import Load
 from headroom.report.figures.inputs import Curve
 from headroom.report.findings.fits import candidates_table, fit_sentences, prediction_sentences
 from headroom.report.findings.profiles import profile_panels, profiles_of
+from tests.support.study_text import Head
 
 pytestmark = pytest.mark.deep
 
-MEASURED = """
-schema = 1
-name = "database"
-title = "Measured at few clients, predicted at 96"
-seed = 3
-[[experiment]]
-name = "low"
+MEASURED = Head("database", "Measured at few clients, predicted at 96", "low", seed=3).then("""\
 zipped = [{{ users = {users}, rate = {rates} }}]
 fixed = {{ think_s = {think_s} }}
 replications.count = 2
@@ -36,7 +31,7 @@ argv = ["echo", "{{users}} {{think_s}} {{rate}}"]
 name = "throughput"
 unit = "1/s"
 regex = '([0-9.]+)\\n'
-"""
+""")
 PREDICTED = """
 [[experiment]]
 name = "predicted"

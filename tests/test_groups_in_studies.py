@@ -14,6 +14,7 @@ from headroom.experiment.study.file.study_file import load_study
 from headroom.simulation import Model
 from headroom.systems.model.metrics import metrics_of
 from tests.support.example_session import run_study
+from tests.support.study_text import Head
 
 MODEL = """
 from headroom.simulation import Model, exponential
@@ -39,18 +40,11 @@ def build(first: float = 0.25, classes: int = 1, users: int = 40) -> Model:
                            think=exponential(5))
     return model
 """
-STUDY = """
-schema = 1
-name = "groups"
-title = "A cluster"
-seed = 3
-
-[[experiment]]
-name = "load"
+STUDY = Head("groups", "A cluster", "load", seed=3).then("""\
 system = { name = "model", file = "model.py", function = "point", completions = 20_000 }
 replications = { count = 3 }
 what_if = { replications = 3 }
-"""
+""")
 
 
 def built(**parameters: float) -> Model:

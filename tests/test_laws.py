@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headroom.cli.app import app
+from tests.support.study_text import Head
 
 MODEL = """
 from typing import Annotated
@@ -26,14 +27,9 @@ def build(*, rate: Annotated[float, RATE] = 1.0):
 {law}
 """
 LAW = "build.law = lambda rate: {'throughput': min(rate, 5.0), 'response_s_mean': 0.2}"
-STUDY = """
-schema = 1
-name = "shop"
-title = "A shop"
-seed = 1
-
-[[experiment]]
-name = "load"
+STUDY = (
+    Head("shop", "A shop", "load")
+    .then("""\
 system = { name = "model", file = "model.py", completions = 20000 }
 replications = { count = 5 }
 factors.rate = [1.0, 3.0, 4.0]
@@ -91,7 +87,9 @@ metric = "throughput"
 where = { rate = 1.0 }
 value = 1.0
 tolerance = 0.05
-""".replace("unknown to the law", "unknown")
+""")
+    .replace("unknown to the law", "unknown")
+)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from headroom.systems.records import native as records
 from headroom.systems.records.advisor import system as advisor
 from headroom.systems.shared_memory import native as shared_memory
 from headroom.units import unit_named
+from tests.support.study_text import Head
 
 FOR_MODELS = ("1", "1e3", "m", "s/B", "")
 """Units of parameters that have no multiples."""
@@ -299,12 +300,7 @@ def test_a_dry_run_touches_nothing_and_a_study_ends_with_its_claim(
     point = point_of(name, system)
     metric = next(one.name for one in system.metrics(point) if not one.name.startswith("class."))
     (tmp_path / "study.toml").write_text(
-        f"""schema = 1
-name = "contract"
-title = "Contract"
-seed = 1
-[[experiment]]
-name = "one"
+        Head("contract", "Contract", "one").then(f"""\
 fixed = {_toml(layer.point)}
 replications = {{ count = 2 }}
 system = {_toml({"name": name, **layer.setup})}
@@ -315,7 +311,7 @@ kind = "value"
 experiment = "one"
 metric = "{metric}"
 at_least = 0.0
-""",
+"""),
         encoding="utf-8",
     )
     before = sorted(tmp_path.rglob("*"))

@@ -10,15 +10,9 @@ from typer.testing import CliRunner, Result
 from headroom.cli.app import app
 from headroom.experiment.machine import machine_identity
 from headroom.experiment.machine.machine_identity import Machine
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "story"
-title = "A program"
-seed = 1
-
-[[experiment]]
-name = "speed"
+STUDY = Head("story", "A program", "speed").then("""\
 replications = { count = 6 }
 responses = ["printed"]
 
@@ -38,7 +32,7 @@ metric = "printed"
 kind = "value"
 value = 21
 tolerance = 0.1
-"""
+""")
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:#\[.*\]\n)*mod \w+ \{.*?^\}$", re.M | re.S)
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "headroom"
 KERNEL = ("run", "statistics", "places", "plan", "random")
 """Rooms of the kernel, from the top down; `error` and `time` are below all of them."""

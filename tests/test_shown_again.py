@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
-STUDY = """
-schema = 1
-name = "programs"
-title = "Programs"
-seed = 1
-[[experiment]]
-name = "run"
+from tests.support.study_text import Head
+
+STUDY = Head("programs", "Programs", "run").then("""\
 system = {{ name = "command", argv = ["echo", {word}] }}
 replications.count = 2
-"""
+""")
 
 
 FITTED = """

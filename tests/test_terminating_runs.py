@@ -26,6 +26,7 @@ from headroom.experiment.study.study import Replications
 from headroom.report.summary import find
 from headroom.simulation import Model, SimulationError, changing_rate, exponential, simulate
 from headroom.sizing.evaluate import Subject, plan_of
+from tests.support.study_text import Head
 
 MODEL = """
 from typing import Annotated
@@ -41,13 +42,7 @@ def build(peak: Annotated[float, parameter(unit="1/s", source="test")] = 1.08) -
     model.open_class("users", program, interarrival=arrivals)
     return model
 """
-STUDY = """
-schema = 1
-name = "day"
-title = "A day"
-seed = 1
-[[experiment]]
-name = "day"
+STUDY = Head("day", "A day", "day").then("""\
 {keys}
 [experiment.system]
 name = "model"
@@ -56,7 +51,7 @@ time_s = 2400
 [experiment.replications]
 count = 5
 {tables}
-"""
+""")
 PEAK = """
 [[experiment.window]]
 name = "peak"

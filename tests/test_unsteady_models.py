@@ -12,9 +12,10 @@ from headroom.solvers import bounds, solve
 
 
 def impatient() -> Model:
+    """Return a queue with patience of one length, for which no theorem is known here."""
     model = Model("impatient", time_unit="s")
     agents, call = model.station("agents"), model.program("call")
-    call.use(agents, exponential(1), patience=exponential(2))
+    call.use(agents, exponential(1), patience=2)
     model.open_class("callers", call, interarrival=exponential(0.5))
     return model
 

@@ -156,7 +156,9 @@ class Judge:
         told = {at: "every" in text or at in ends or (found.level is not None and
                                         (at <= level if is_up_to else at >= level))
                 for at in full}  # fmt: skip
-        if told != full:
+        open_ = {float(p.levels[self.factor]) for p in self.rows()
+                 if math.isclose(max(self.busy(p.levels).values()), 1.0)}  # fmt: skip
+        if any(own != told[at] for at, own in full.items() if at not in open_):
             yield f"level: saturated at {[at for at, is_full in full.items() if is_full]}"
         busy = self.busy(self.levels(level if found.level else max(full, key=lambda at: full[at])))
         yield from self._part(found.part.name, busy, text)
@@ -167,6 +169,23 @@ class Judge:
         busiest = max((self.busy(p.levels) for p in self.rows()), key=lambda x: max(x.values()))
         yield from self._part(found.part.name if found.part else "", busiest, text)
         yield from ["part: one limits"] if max(busiest.values()) > BUSY + NEAR else []
+
+    def _losses(self, found: said.Losses, text: str) -> Faults:
+        """Judge what is offered, completed and lost, where most is lost."""
+        levels = {**self.points[0].levels, **found.where}
+        network, exact = self.study.network(levels), self.exact(levels)
+        (load,) = network.loads.values()
+        lost = 1.0 - exact["throughput"] / load.rate
+        for name, told, own in (
+            ("offered", found.outcome.offered, load.rate),
+            ("completed", found.outcome.goodput, exact["throughput"]),
+            ("lost", sum(one.share for one in found.outcome.lost), lost),
+        ):
+            if abs(told / own - 1.0) > NEAR or (name != "lost" and not _says(text, told)):
+                yield f"number: {own:.3g} {name}"
+        if any(1.0 - self.exact(p.levels)["throughput"] / self.study.network(p.levels).loads[
+                next(iter(network.loads))].rate > lost + TIE for p in self.points):  # fmt: skip
+            yield "level: more is lost elsewhere"
 
     def _busiest(self, found: said.Busiest, text: str) -> Faults:
         busy = self.busy(self.levels(found.level.value) if found.level else {})
@@ -426,9 +445,12 @@ def _listed(pattern: str, text: str) -> list[float]:
 
 def _says(text: str, value: float) -> bool:
     """Return whether a text has a number, with any unit that it may have."""
-    found = re.findall(rf"{_N} ?(ns|µs|ms|%|)", text)
-    return any(math.isclose(_value(n) * _UNITS.get(unit, 1.0), value, rel_tol=0.02)
-               for n, unit in found)  # fmt: skip
+    for number, unit in re.findall(rf"{_N} ?(ns|µs|ms|%|)", text):
+        scale, decimals = _UNITS.get(unit, 1.0), len(number.partition(".")[2])
+        digit = 0.51 * 10.0**-decimals if decimals else 0.0
+        if abs(_value(number) - value / scale) <= max(digit, 0.02 * abs(value / scale)):
+            return True
+    return False
 
 
 def _opposite(text: str, ratio: float) -> list[str]:

@@ -1,12 +1,11 @@
-"""Programs in Rust: the workloads in NeXosim, hand-written loops as ceiling and floor, the kernel.
+"""Programs in Rust: the workloads in NeXosim, hand-written loops, the kernel, caches and stores.
 
-Their crates, `benches/nexosim` and `benches/records`, are separate workspaces that only the
-benchmarks build.
+Their crate, `benches/nexosim`, is a separate workspace that only the benchmarks build.
 """
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benches.peers.workloads import PeerMissingError, Run
@@ -35,8 +34,8 @@ LOOP_VISITS = {
 }
 
 
-def build(*names: str, crate: Path = CRATE) -> None:
-    """Build the programs `names` of a crate, all of them without names.
+def build(*names: str, options: Sequence[str] = ()) -> None:
+    """Build the programs `names` with further options of cargo.
 
     Raises
     ------
@@ -53,7 +52,8 @@ def build(*names: str, crate: Path = CRATE) -> None:
             "--quiet",
         ),
         *(word for name in names for word in ("--bin", name)),
-        *("--manifest-path", str(crate / "Cargo.toml"), "--target-dir", str(TARGET)),
+        *("--manifest-path", str(CRATE / "Cargo.toml"), "--target-dir", str(TARGET)),
+        *options,
     ]
     try:
         done = subprocess.run(

@@ -11,7 +11,7 @@ mod _core {
     use headroom::simulation::kernel::plan::mechanism::{Made, Parameters, Unit};
     use headroom::simulation::kernel::random::stream::Stream;
     use headroom::simulation::kernel::run::result::{
-        IntervalTables, OccupancyTable, Outcome, TableSet, Trace,
+        HistogramTable, IntervalTables, OccupancyTable, Outcome, TableSet, Trace,
     };
     use headroom::simulation::kernel::statistics::waits::WaitsOf;
     use headroom::simulation::kernel::{self, RunOptions, Stop};
@@ -20,7 +20,7 @@ mod _core {
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
     use pyo3::prelude::*;
-    use pyo3::types::{PyDict, PyList, PyTuple};
+    use pyo3::types::{PyDict, PyTuple};
 
     create_exception!(
         headroom._core,
@@ -195,26 +195,13 @@ mod _core {
             dict.set_item("trace", trace_dict(py, trace)?)?;
         }
         let series = outcome.series.iter().map(|series| series_dict(py, series));
-        dict.set_item(
-            "series",
-            PyList::new(py, series.collect::<PyResult<Vec<_>>>()?)?,
-        )?;
-        let histograms = outcome
-            .histograms
-            .iter()
-            .map(|histogram| histogram_dict(py, histogram));
-        dict.set_item(
-            "histograms",
-            PyList::new(py, histograms.collect::<PyResult<Vec<_>>>()?)?,
-        )?;
+        dict.set_item("series", series.collect::<PyResult<Vec<_>>>()?)?;
+        dict.set_item("histograms", histograms(py, &outcome.histograms)?)?;
         let occupancies = outcome
             .occupancies
-            .into_iter()
-            .map(|occupancy| occupancy_dict(py, &occupancy));
-        dict.set_item(
-            "occupancies",
-            PyList::new(py, occupancies.collect::<PyResult<Vec<_>>>()?)?,
-        )?;
+            .iter()
+            .map(|one| occupancy_dict(py, one));
+        dict.set_item("occupancies", occupancies.collect::<PyResult<Vec<_>>>()?)?;
         dict.set_item("event_count", outcome.event_count)?;
         dict.set_item("visit_count", outcome.visit_count)?;
         dict.set_item("simulated_s", outcome.simulated_s)?;
@@ -240,14 +227,7 @@ mod _core {
             intervals.tables.pools.names.len(),
         ];
         let dict = table_set_dict(py, intervals.tables)?;
-        let histograms = intervals
-            .histograms
-            .iter()
-            .map(|histogram| histogram_dict(py, histogram));
-        dict.set_item(
-            "histograms",
-            PyList::new(py, histograms.collect::<PyResult<Vec<_>>>()?)?,
-        )?;
+        dict.set_item("histograms", histograms(py, &intervals.histograms)?)?;
         let by_row = |values: &[f64], columns: usize| {
             floats(py, values)?.call_method1("reshape", ((row_count, columns),))
         };
@@ -284,5 +264,12 @@ mod _core {
             &occupancy.counts,
             &occupancy.segment_end_times_s,
         )
+    }
+
+    fn histograms<'py>(
+        py: Python<'py>,
+        tables: &[HistogramTable],
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        tables.iter().map(|one| histogram_dict(py, one)).collect()
     }
 }

@@ -8,11 +8,7 @@ from headroom.systems.catalogue.paper import PAPER, PAPER_WAN
 from studies.quick_form import ClaimRows, QuickForm, QuickRun
 
 
-class TestClaims(ClaimRows):
-    """Each claim has a row."""
-
-
-class TestQuickForm(QuickForm):
+class TestQuickForm(QuickForm, ClaimRows):
     """The quick variant."""
 
     def test_its_values_are_those_of_the_model(self, study: dict[str, Any]) -> None:

@@ -7,9 +7,5 @@ from studies.quick_form import ClaimRows, QuickForm
 pytestmark = pytest.mark.usefixtures("catalogue_programs")
 
 
-class TestClaims(ClaimRows):
-    """Each claim has a row."""
-
-
-class TestQuickForm(QuickForm):
+class TestQuickForm(QuickForm, ClaimRows):
     """The quick variant."""

@@ -8,12 +8,8 @@ from headroom.systems.storage.workloads.sizes import parse_bytes
 from studies.quick_form import ClaimRows, QuickForm, QuickRun
 
 
-class TestQuickForm(QuickForm):
+class TestQuickForm(QuickForm, ClaimRows):
     """What every study has to do."""
-
-
-class TestClaimRows(ClaimRows):
-    """README.md says what each claim means."""
 
 
 def test_the_models_are_fitted_to_the_sweeps_alone(quick: QuickRun) -> None:

@@ -23,11 +23,7 @@ def commits(
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-class TestClaims(ClaimRows):
-    """Each claim has a row."""
-
-
-class TestQuickForm(QuickForm):
+class TestQuickForm(QuickForm, ClaimRows):
     """The quick variant, which `headroom demo` runs."""
 
     def test_rows_and_commits_agree(self, quick: QuickRun) -> None:

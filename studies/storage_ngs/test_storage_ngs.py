@@ -18,12 +18,8 @@ OF_THE_TABLE = {
 DEVICES = {"ngs": "NGS", "eva": "EVA4400"}
 
 
-class TestQuickForm(QuickForm):
+class TestQuickForm(QuickForm, ClaimRows):
     """What every study has to do."""
-
-
-class TestClaimRows(ClaimRows):
-    """README.md says what each claim means."""
 
 
 def test_the_models_settle_what_few_runs_can_settle(quick: QuickRun) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Self
 
 from distributed import Client
@@ -52,12 +51,7 @@ class DaskProcesses:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property

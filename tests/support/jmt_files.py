@@ -6,7 +6,6 @@ The files have JMT's own layout, and the code is independent of the writer's.
 import itertools
 from collections.abc import Mapping, Sequence
 
-EXP = "jmt.engine.random.Exponential"
 NET = "jmt.engine.NetStrategies"
 
 

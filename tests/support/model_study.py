@@ -2,17 +2,13 @@
 
 from pathlib import Path
 
-STUDY = """schema = 1
-name = "queue"
-title = "A queue"
-seed = 1
+from tests.support.study_text import Head
 
-[[experiment]]
-name = "load"
+STUDY = Head("queue", "A queue", "load").then("""\
 system = { name = "model", file = "model.py", completions = COMPLETIONS }
 factors.users = { from = 1, to = POINTS, step = 1 }
 replications.count = REPLICATIONS
-"""
+""")
 MODEL = '''"""A closed queue whose rate is read from a file."""
 
 from pathlib import Path

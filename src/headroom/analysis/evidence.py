@@ -61,9 +61,9 @@ class NoInterval(_Evidence, frozen=True, kw_only=True, omit_defaults=True):
 class Absent(_Evidence, frozen=True, kw_only=True):
     """Why a point with results lacks a metric."""
 
-    code: Literal["few_observations", "few_bursts", "saturated"]
+    code: Literal["few_observations", "few_bursts", "saturated", "no_mean"]
     """The shortest run has too few observations for a percentile; the runs show too few bursts
-    beyond it; the point is saturated."""
+    beyond it; the point is saturated; the mean does not exist."""
     percent: float | None = None
     needed: float | None = None
     """Observations in each run, or bursts in all."""

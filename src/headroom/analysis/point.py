@@ -36,6 +36,7 @@ from headroom.analysis.run.distributions import (
 )
 from headroom.analysis.run.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.run.latency_map import latency_map
+from headroom.analysis.run.meanless import without_meanless
 from headroom.analysis.run.operational_laws import LawReport, check_laws
 from headroom.analysis.run.over_time import Course, course_of, pictured_course, worst_samples
 from headroom.analysis.run.rare import too_rare
@@ -143,6 +144,9 @@ def summarise(
         values = _without(values, absent)
     samples = samples_of(values, merged, experiment.system.column, spreads, asked)
     samples = without_classes(samples, left_out)
+    existing = without_meanless(samples, sound)
+    absent |= {name: Absent(code="no_mean") for name in samples.keys() - existing.keys()}
+    samples, values = existing, [without_meanless(one, sound) for one in values]
     verdict = bottleneck_of(windows, values, samples, useless)
     values, in_windows = _with_windows(experiment, windows, values)
     return PointSummary(

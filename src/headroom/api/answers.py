@@ -87,10 +87,10 @@ class Solved(Answer):
                 "value": value,
                 "unit": unit_of(metric),
                 "is_exact": point.forecast.is_exact,
-                "method": point.forecast.method,
+                "method": method,
             }
             for point in self.points
-            for metric, value in point.forecast.values.items()
+            for metric, value, method in point.found()
         ]
 
     def summary(self, width: int = 80) -> str:

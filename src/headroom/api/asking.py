@@ -51,6 +51,9 @@ def solve(
 ) -> Solved:
     """Return the results of theory for a model or the points of a study, without a run.
 
+    Where an estimate for a model could be far off, its points have those of a short simulation,
+    which `to_rows` gives too.
+
     Parameters
     ----------
     subject

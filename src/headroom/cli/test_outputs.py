@@ -7,16 +7,12 @@ from typer.testing import CliRunner, Result
 
 from headroom.cli.app import app
 from headroom.errors import ExitCode
+from tests.support.study_text import Head
 
-STUDY = """schema = 1
-name = "queue"
-title = "A queue"
-seed = 1
-[[experiment]]
-name = "queue"
+STUDY = Head("queue", "A queue", "queue").then("""\
 system = { name = "model", model = "mm1", completions = 1000 }
 replications = { count = 2 }
-"""
+""")
 COMMANDS = [
     "report study --output",
     "report . --output",

@@ -7,20 +7,15 @@ from typer.testing import CliRunner
 
 from headroom.cli.app import app
 from headroom.experiment.study.paths import journal_path
+from tests.support.study_text import Head
 
-_STUDY = """
-schema = 1
-name = "one"
-title = "One"
-seed = 1
-[[experiment]]
-name = "one"
+_STUDY = Head("one", "One", "one").then("""\
 fixed = { seconds = 0.1 }
 replications = { count = 2 }
 [experiment.system]
 name = "storage"
 targets.one = { kind = "nothing" }
-"""
+""")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from headroom.errors import HeadroomError
 from headroom.forecasts.rows import by_rows
 from headroom.simulation import Model
 from headroom.simulation.checks.capacity import overloaded_station
+from headroom.simulation.checks.existence import endless
+from headroom.simulation.checks.remarks import cut_normals
 from headroom.simulation.checks.visits import least_visits
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 
@@ -86,6 +88,10 @@ class Forecast:
         Bounds of each class of jobs.
     refused
         Those of the reasons for which values are withheld: an estimate could be far off.
+    known_error
+        How far off estimates of this kind were on random models, as text; empty if exact.
+    cautions
+        Which means do not exist, or are not those that were written, and why.
     """
 
     values: Mapping[str, float] = field(default_factory=dict)
@@ -96,6 +102,8 @@ class Forecast:
     reasons: tuple[str, ...] = ()
     limits: tuple[Limits, ...] = ()
     refused: tuple[str, ...] = ()
+    known_error: str = ""
+    cautions: tuple[str, ...] = ()
 
 
 def forecast_of(model: Model) -> Forecast:
@@ -123,7 +131,9 @@ def forecast_of(model: Model) -> Forecast:
             overload=f"open arrivals offer each server of {name} a load of {load:.3g}: no steady "
             "state"
         )
-    return _solved(model)
+    cautions = [one.text for one in endless(model)]
+    cautions += [f"{location}: {what}" for location, what in cut_normals(model)]
+    return replace(_solved(model), cautions=tuple(cautions))
 
 
 def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
@@ -200,6 +210,16 @@ def _alone(model: Model, limits: Limits) -> Limits:
     )
 
 
+def error_text(key: str) -> str:
+    """Return how far off a kind of estimate was on random models, empty for what is exact."""
+    from headroom.solvers.known_errors import known_errors  # noqa: PLC0415 - as above
+
+    found = known_errors().get(key)
+    if found is not None:
+        return found.text
+    return "not measured for this kind" if key else ""
+
+
 def _from(model: Model, solution: "Solution") -> Forecast:
     return replace(
         _bounded(model, solution.bounds),
@@ -208,6 +228,7 @@ def _from(model: Model, solution: "Solution") -> Forecast:
         method=solution.label,
         reasons=solution.reasons,
         refused=solution.refused,
+        known_error="" if solution.refused else error_text(solution.error_key),
     )
 
 

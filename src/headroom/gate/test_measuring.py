@@ -22,19 +22,13 @@ from headroom.gate.git import checkouts, commit_of, git, known_commit, prefix_of
 from headroom.gate.question import Question
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
+from tests.support.study_text import Head
 
 NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03, 1.0, 0.97, 1.01)
 """Slowdown of all runs of a block by the machine: it cancels in their ratio."""
 OWN = (-0.5, -0.25, 0.0, 0.25, 0.5)
 NOTHING = Outcome(done=0, reused=0, failed=0, interrupted=False, remaining=0)
-STUDY = """
-schema = 1
-name = "cost"
-title = "Cost"
-seed = 3
-
-[[experiment]]
-name = "count"
+STUDY = Head("cost", "Cost", "count", seed=3).then("""\
 factors = { n = LEVELS }
 replications = { count = 2 }
 responses = ["steps"]
@@ -42,7 +36,7 @@ system = { name = "command", argv = ["true", "{n}"], metric = [
     { name = "steps", unit = "1", better = "low", regex = '(\\\\d+)' },
     { name = "rest", unit = "1", regex = '(\\\\d+)' },
 ] }
-"""
+""")
 
 
 class Bench:

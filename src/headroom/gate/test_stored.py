@@ -29,6 +29,7 @@ from headroom.gate.series import history_of_files, history_of_study
 from headroom.gate.sessions import Session, sessions_of
 from headroom.gate.stored import Stored, compare_results, read_stored
 from tests.support.example_results import estimate, study
+from tests.support.study_text import Head
 
 replace = msgspec.structs.replace
 FACTS: dict[str, Any] = {"cpu": {"model": "Z1"}, "repository": {"commit": "aa"}}
@@ -245,18 +246,11 @@ def test_results_of_other_machines_and_studies_are_no_part_of_a_series(tmp_path:
         history_of_files([tmp_path / "empty"])
 
 
-TOML = """
-schema = 1
-name = "naps"
-title = "Naps"
-seed = 1
-
-[[experiment]]
-name = "nap"
+TOML = Head("naps", "Naps", "nap").then("""\
 system = { name = "command", argv = ["true"] }
 replications = { count = 2 }
 responses = ["wall_s"]
-"""
+""")
 
 
 def test_a_session_ends_at_a_mark_another_commit_or_other_code(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Invariant: what a file says is in here, is skipped because it changes no result 
 positions, measures, results), or is refused with its line; nothing is dropped in silence.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
@@ -46,8 +47,9 @@ _READ: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 _SAME_PARAMETERS = {"PSServer": "Server", "PreemptiveServer": "Server"}
 
-# With one type of server, which is required, these say nothing more.
-_HARMLESS = frozenset({"serversPerServerType", "schedulingPolicy"})
+# With one type of server, which is required, the first two say nothing more. Nobody tries again
+# but by the drop rule "retrial", which is refused.
+_HARMLESS = frozenset({"serversPerServerType", "schedulingPolicy", "retrialDistributions"})
 _OLD_NAMES = {"NetStrategy": "QueuePutStrategy"}
 _SKIPPED = frozenset({"measure", "classSoftDeadlines", "quantumSize", "quantumSwitchoverTime"})
 
@@ -100,6 +102,12 @@ class Document:
     regions: list[Element]
     preloads: list[Element]
     longest_s: float | None
+
+    @property
+    def most_jobs(self) -> float:
+        """Jobs that there can be at once; infinite with an open class."""
+        counts = [one.customers for one in self.classes.values()]
+        return math.inf if None in counts else float(sum(filter(None, counts)))
 
 
 Named = TypeVar("Named", UserClass, JmtNode)

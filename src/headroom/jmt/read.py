@@ -128,7 +128,7 @@ class _Reading:
     def _refuse_lost(self, walk: Walk, name: str, *, is_in_arm: bool) -> None:
         """Refuse full stations that lose jobs which JMT loses permanently."""
         node, region = self.document.nodes[name], self.regions.get(name)
-        may_drop = any(drops(node, one) for one in walk.nodes()[name])
+        may_drop = any(drops(node, one, self.document) for one in walk.nodes()[name])
         if not may_drop and (region is None or not region.is_dropping):
             return
         if walk.job.customers is not None or is_in_arm:

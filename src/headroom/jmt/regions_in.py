@@ -48,6 +48,8 @@ def regions_of(document: Document) -> dict[str, Region]:
     regions: dict[str, Region] = {}
     for element in document.regions:
         region = _region(document, element)
+        if region is None:
+            continue
         for node in region.nodes:
             if node in regions:
                 raise element.place.error(
@@ -79,7 +81,8 @@ def add_pools(model: Model, document: Document, regions: Mapping[str, Region]) -
             put(model, "pools", name, region.place)
 
 
-def _region(document: Document, element: Element) -> Region:
+def _region(document: Document, element: Element) -> Region | None:
+    """Return a region; None for one that drops jobs and that there are too few to fill."""
     name = element.attribute("name")
     for child in element.children:
         if child.tag not in _KNOWN:
@@ -106,6 +109,9 @@ def _region(document: Document, element: Element) -> Region:
     if len(document.classes) == 1 and by_class:
         total, by_class = next(iter(by_class.values())), {}
     limited = list(document.classes) if total is not None else list(by_class)
+    may_drop = any(one.attribute("dropThisClass") == "true" for one in element.all("dropRules"))
+    if total is not None and document.most_jobs <= total and may_drop:
+        return None
     is_dropping = _is_dropping(document, element, name, limited)
     region = Region(name, nodes, total, by_class, is_dropping, element.place)
     _refuse_unlike_a_pool(document, region)

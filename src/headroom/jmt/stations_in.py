@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headroom.jmt.document import JmtNode
+from headroom.jmt.document import Document, JmtNode
 from headroom.jmt.laws_in import number, whole
 from headroom.jmt.place import Place, put, standing_at
 from headroom.jmt.xml_tree import Element
@@ -144,10 +144,10 @@ def _rule(node: JmtNode, class_name: str) -> str:
     return "drop" if element is None else element.value
 
 
-def drops(node: JmtNode, class_name: str) -> bool:
-    """Return whether a full node may lose a job of a class."""
+def drops(node: JmtNode, class_name: str, document: Document) -> bool:
+    """Return whether a node may be full, and then loses a job of a class."""
     size = node.parameters.get("size")
-    is_finite = size is not None and whole(size.element) >= 0
+    is_finite = size is not None and 0 <= whole(size.element) < document.most_jobs
     return is_finite and node.kind == "queue" and _rule(node, class_name) == "drop"
 
 

@@ -326,6 +326,28 @@ def test_a_dropping_region_around_a_station_is_its_room(read: Callable[..., Mode
     assert (found.stations["cpu"].buffer, found.stations["cpu"].when_full) == (10, "reject")
 
 
+def test_what_can_never_happen_is_nothing(read: Callable[..., Model]) -> None:
+    """Three jobs fill no region of three, nor a queue of four; nobody tries again by "drop"."""
+    region = (
+        '<blockingRegion name="room" type="default"><regionNode nodeName="cpu"/>'
+        '<regionNode nodeName="disk"/><globalConstraint maxJobs="3"/>'
+        '<dropRules jobClass="jobs" dropThisClass="true"/></blockingRegion>'
+    )
+    tried = jmt.by_class("retrialDistributions", f"{jmt.NET}.ServiceStrategy", {})
+    full = jmt.queue("cpu", {"jobs": ONE}, size=4)
+    retrying = full.replace("</section>", f"{tried}</section>", 1)
+    assert retrying != full
+    found = read(
+        jmt.closed("jobs", 3, "cpu"),
+        retrying,
+        jmt.queue("disk", {"jobs": ONE}),
+        ways="cpu > disk > cpu",
+        after=region,
+    )
+    assert not found.pools
+    assert simulate(found, seed=1, completions=2000).classes.columns["lost_count"][-1].sum() == 0
+
+
 def test_bursty_arrivals_and_the_longest_simulated_time_are_read(
     read: Callable[..., Model],
 ) -> None:

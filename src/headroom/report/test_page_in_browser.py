@@ -26,8 +26,6 @@ pytestmark = pytest.mark.deep
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAPER_PX = 700
 PHONE_PX = 400
-_SOON = "new Promise((resolve) => { setTimeout(resolve, 0); });"
-"""A fold, or an address, tells of its change a moment later."""
 
 
 def browser_or_skip() -> None:

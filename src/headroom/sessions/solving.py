@@ -1,4 +1,4 @@
-"""Answers of formulas for the points of a model or a study, without a run."""
+"""Answers of formulas for the points of a model or a study; of a model, else a short simulation."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +15,14 @@ from headroom.experiment.study.plan import Plan, Point
 from headroom.forecasts import Forecast, of_stand_in
 from headroom.quantities import format_level
 from headroom.report.terminal.solved import SolvedPoint
+from headroom.sessions.short_run import short_run
 from headroom.sizing.space import Axis
 
 POINTS_AT_MOST = 100_000
 """Points of a sweep; beyond it a typing error is likelier than patience."""
 _RESOURCES = ("station.", "pool.")
+SIMULATED_AT_MOST = 10
+"""Points of a sweep that a short simulation answers: a second or two each."""
 SHORT = "completions=20_000, replications=5"
 """How long the simulation lasts that is offered where an estimate is refused."""
 
@@ -46,8 +49,37 @@ def solve_model(
                 f"the parameter {parameter.name!r} of model {name!r} has no value",
                 cure=f"add --set {parameter.name}=VALUE",
             )
+    simulated = 0
     for point in _solved(name, system, defaults, {}, axes):
-        yield msgspec.structs.replace(point, simulate=_short(asked, point))
+        found = msgspec.structs.replace(point, simulate=_short(asked, point))
+        if simulated < SIMULATED_AT_MOST and (more := _simulated(system, defaults, found)):
+            simulated, found = simulated + 1, more
+        yield found
+
+
+def _simulated(
+    system: System, defaults: Mapping[str, Value], point: SolvedPoint
+) -> SolvedPoint | None:
+    """Return a point with a short simulation where formulas give no mean response; else None."""
+    forecast = point.forecast
+    is_told = "response_s_mean" in forecast.values or forecast.overload
+    is_counted = forecast.highest and not forecast.limits  # by hand: events without number
+    if is_told or is_counted or not isinstance(system, Modelled):
+        return None
+    chosen = {name: point.levels.get(name, value) for name, value in defaults.items()}
+    changes = [
+        parse_change(f"{name}={format_level(level)}")
+        for name, level in point.levels.items()
+        if name.startswith(_RESOURCES)
+    ]
+    try:
+        model = system.model(chosen, changes)
+        if system.natural_end(model):
+            return None
+        found, completions = short_run(model)
+    except HeadroomError:  # what has no steady state, or deadlocks: the formulas said what they can
+        return None
+    return msgspec.structs.replace(point, simulated=found, simulated_completions=completions)
 
 
 def solve_plan(plan: Plan, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:

@@ -32,15 +32,9 @@ from headroom.sessions.trying import Trying, try_changes
 from headroom.sizing.result import SizingResult
 from headroom.sizing.space import Axis
 from tests.support.example_plan import ExampleStudy
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "shop"
-title = "A shop"
-seed = 7
-
-[[experiment]]
-name = "load"
+STUDY = Head("shop", "A shop", "load", seed=7).then("""\
 system = { name = "model", model = "mm1", time_s = 60.0 }
 fixed = { service_s = 0.02 }
 factors = { utilization = [0.5, 0.8] }
@@ -49,7 +43,7 @@ warm_up = { method = "fixed", seconds = 3.0 }
 [[experiment]]
 name = "clock"
 system = { name = "command", argv = ["true"] }
-"""
+""")
 
 
 def written(folder: Path, text: str = STUDY) -> Path:

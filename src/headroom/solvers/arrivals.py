@@ -9,6 +9,7 @@ import numpy as np
 
 from headroom.simulation import ComputedArrivals, Distribution
 from headroom.simulation.language.classes import JobClass
+from headroom.simulation.laws.arrivals import ArrivalProcess
 from headroom.solvers.errors import SolverError
 from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.moments import Moments, is_exponential, moments_of
@@ -23,6 +24,11 @@ class Arrivals:
     reason: str = ""
     is_renewal: bool = True
     """Whether times between arrivals are independent, one by one."""
+    law: Distribution | None = None
+    """Law of the time between arrivals, or of batches, in the unit of the model."""
+    process: ArrivalProcess | None = None
+    batch: Distribution | None = None
+    """Jobs of a batch."""
 
 
 def arrivals_of(one: JobClass) -> Arrivals:
@@ -44,9 +50,11 @@ def arrivals_of(one: JobClass) -> Arrivals:
     if isinstance(one.process, ComputedArrivals):
         return _computed(one, one.process)
     if one.process is not None:
-        found = replace(_of_process(one.process.to_data()), is_renewal=False)
+        known = _of_process(one.process.to_data())
+        found = replace(known, is_renewal=False, process=one.process)
     else:
         found = _of_law(one.law) if one.law is not None else Arrivals(rate=0.0, c2=1.0)
+    found = replace(found, law=one.law, batch=one.batch)
     return found if one.batch is None else _batched(found, moments_of(one.batch, {}))
 
 
@@ -70,7 +78,8 @@ def _of_law(law: Distribution) -> Arrivals:
 
 def _batched(single: Arrivals, size: Moments) -> Arrivals:
     """Return arrivals in batches: c2 of the flow is E[B] (c2 of the batches' times + c2 of B)."""
-    return Arrivals(
+    return replace(
+        single,
         rate=single.rate * size.mean,
         c2=size.mean * (single.c2 + size.c2),
         reason="jobs arrive in batches",

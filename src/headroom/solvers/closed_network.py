@@ -13,12 +13,16 @@ import numpy as np
 
 from headroom.solvers.approximate.approximate import Centres, Loads, fixed_point, with_deviations
 from headroom.solvers.approximate.forks import slowness, walk_time_s
+from headroom.solvers.approximate.marie import marie
 from headroom.solvers.bounds.bounds import Bounds, asymptotic_throughput
 from headroom.solvers.errors import assert_within
 from headroom.solvers.exact.closed import Closed, ClosedAnswer, FloatArray
 from headroom.solvers.exact.convolution import convolution_work, convolve
 from headroom.solvers.exact.mva import mean_value_analysis, mva_work
+from headroom.solvers.exact.phases import PhaseType, mixed, phase_type, two_moments
+from headroom.solvers.exact.queue_chain import most_phases
 from headroom.solvers.network import PRIORITY, SHARED, Network
+from headroom.solvers.reasons import Reason
 from headroom.solvers.solution import ROUNDING
 
 WORK_LIMIT = 2e8
@@ -131,6 +135,41 @@ def station_waits(network: Network, throughput: FloatArray, jobs: FloatArray) ->
     return np.where(waits > ROUNDING * response, waits, 0.0)
 
 
+LAWS = frozenset({"law", "uneven law", "wild law", "means", "wild means"})
+"""Reasons that are about service times alone, which Marie's method knows."""
+
+
+def solve_by_laws(network: Network, reasons: Sequence[Reason]) -> Answer | None:
+    """Return Marie's answer; None unless one closed class and its service times are all there is.
+
+    Beyond two moments it takes the laws themselves, where they are of phase type.
+    """
+    if len(network.classes) > 1 or network.open or any(one.kind not in LAWS for one in reasons):
+        return None
+    if network.classes[0].joins:
+        return None
+    part = closed_part(network)
+    found = marie(part, [_law_at(network, row) for row in network.queues])
+    if found is None:
+        return None
+    _assert_bounds(part, found)
+    return _spread(network, part, found, "Marie's method")
+
+
+def _law_at(network: Network, row: int) -> PhaseType | None:
+    """Return the law of a station that is not of product form, None for one that is."""
+    station, c2 = network.stations[row], float(network.service_c2[row, 0])
+    if station.discipline in SHARED or not network.visits[row, 0] or abs(c2 - 1.0) < ROUNDING:
+        return None
+    uses = [use for use in network.classes[0].uses if use.station == station.name]
+    laws = [None if use.service.law is None else phase_type(use.service.law) for use in uses]
+    known = [law for law in laws if law is not None]
+    mean = float(network.service_s[row, 0])
+    if len(known) < len(laws):
+        return two_moments(mean, c2, most=most_phases(int(station.servers)))
+    return mixed(known, np.array([use.mass for use in uses])).with_mean(mean)
+
+
 def solve_approximately(network: Network) -> Answer:
     """Return Linearizer's answer, with corrections for what is not product form."""
     centres, loads = _centres(network), _loads(network)
@@ -216,8 +255,12 @@ def saturated(network: Network) -> list[str]:
     """Return the stations for which open classes ask more than they can do, with their load."""
     offered = network.demand_s @ network.rate_per_s
     most = [one.servers * one.batch * one.availability for one in network.stations]
+    uses = [use for class_ in network.classes for use in class_.uses]
+    patient = {use.station for use in uses if use.patience is None}
     return [
         f"{station.name!r} ({offered[row] / most[row]:.3g} for each server)"
         for row, station in enumerate(network.stations)
-        if not station.rejects and not station.is_delay and offered[row] >= most[row]
+        if not (station.rejects or station.is_delay)
+        and station.name in patient
+        and offered[row] >= most[row]
     ]

@@ -1,20 +1,18 @@
-"""The evidence of docs/reference/solvers.md: `python -m headroom.solvers.evidence known|accuracy`.
+"""The evidence of docs/reference/solvers.md: `python -m headroom.solvers.evidence known|errors`.
 
-`known` solves models whose answers are published or follow by arithmetic. `accuracy` compares the
-approximations with one long simulation each. Both print a table.
+`known` solves models whose answers are published or follow by arithmetic. `errors` says how far off
+each kind of estimate was on random models. Both print a table.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from headroom.simulation import Distribution, Model, constant, erlang, exponential, simulate
+from headroom.simulation import Distribution, Model, constant, erlang, exponential
 from headroom.simulation import hyperexponential as h2
+from headroom.solvers.known_errors import known_errors
 from headroom.solvers.solution import Solution
 from headroom.solvers.solve import solve
-
-COMPLETIONS = 400_000
-"""Completions of a simulation next to an approximation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,16 +175,6 @@ def known_table() -> list[list[str]]:
     return rows
 
 
-def variable(law: Distribution, jobs: int, think: float, servers: int = 1) -> Model:
-    """Return users of one station whose service times are not exponential, and a disk."""
-    model = Model("variable", time_unit="s")
-    program = model.program("request")
-    program.use(model.station("cpu", servers=servers), law)
-    program.use(model.station("disk"), exponential(0.5 / servers))
-    model.closed_class("users", program, population=jobs, think=exponential(think))
-    return model
-
-
 def pool(tokens: int, law: Distribution) -> Model:
     """Return ten clients who hold one of `tokens` threads at a CPU and a disk."""
     model = Model("pool", time_unit="s")
@@ -209,16 +197,6 @@ def classes() -> Model:
         program.use(cpu, exponential(cpu_s))
         program.use(disk, exponential(disk_s))
         model.closed_class(name, program, population=6, think=exponential(2))
-    return model
-
-
-def tandem(first: Distribution, second: Distribution) -> Model:
-    """Return two queues in series with Erlang arrivals."""
-    model = Model("tandem", time_unit="s")
-    program = model.program("job")
-    program.use(model.station("first"), first)
-    program.use(model.station("second"), second)
-    model.open_class("jobs", program, interarrival=erlang(1, 2))
     return model
 
 
@@ -321,47 +299,12 @@ def pool_models() -> Iterator[tuple[str, Model]]:
     yield "CPU inside and outside, 20 users", around(2, users=20)
 
 
-def approximated() -> Iterator[tuple[str, Model]]:
-    """Yield models that are not product form."""
-    for name, law in (("constant", constant(1)), ("c2 4", h2(1, c2=4)), ("c2 10", h2(1, c2=10))):
-        for jobs, think in ((3, 2), (12, 10), (50, 50)):
-            yield f"service {name}, N {jobs}, Z {think}", variable(law, jobs, think)
-        yield f"service {name}, 3 servers, N 12, Z 3", variable(law, 12, 3, 3)
-    yield "two classes, unequal service", classes()
-    for tokens in (1, 2, 4):
-        yield f"pool of {tokens}", pool(tokens, exponential(0.5))
-    yield "pool of 3, constant CPU", pool(3, constant(0.5))
-    yield from pool_models()
-    speeds = [8.0, 2.0, 1.0, 1.0]
-    yield "speeds 8, 2, 1, 1, open, rho 0.9", unequal(speeds, rate=10.8)
-    yield "speeds 8, 2, 1, 1, constant work, rho 0.6", unequal(speeds, rate=7.2, law=constant(1))
-    yield "speeds 4, 1, N 3, Z 1", unequal([4.0, 1.0], users=3)
-    yield "speeds 8, 2, 1, 1, N 12, constant work", unequal(speeds, users=12, law=constant(1))
-    yield "fork of 4, rho 0.8", fork(4, 0.8)
-    yield "fork of 8, rho 0.5", fork(8, 0.5)
-    yield "tandem E4, c2 3", tandem(erlang(0.7, 4), h2(0.6, c2=3))
-    yield "tandem c2 3, E4", tandem(h2(0.7, c2=3), erlang(0.6, 4))
-
-
-def accuracy_table() -> list[list[str]]:
-    """Return each approximation's error against one simulation; no method: as above."""
-    rows = [["model", "X", "R", "X error", "R error", "method"]]
-    for name, model in approximated():
-        solution = solve(model)
-        run = simulate(model, seed=1, completions=COMPLETIONS)
-        columns = run.classes.columns
-        completions = float(columns["completion_count"][-1].sum())
-        x = completions / float(run.snapshot_times_s[-1])
-        r = float(columns["response_s_sum"][-1].sum()) / completions
-        if solution.refused:
-            rows.append([name, f"{x:.4f}", f"{r:.3f}", "", "", "refused"])
-            continue
-        errors = (solution.throughput_per_s / x - 1, solution.response_s / r - 1)
-        texts = [f"{100 * error:+.1f}%" for error in errors]
-        rows.append([name, f"{x:.4f}", f"{r:.3f}", *texts, solution.method])
-    methods = [row[-1] for row in rows]
-    for row, method, before in zip(rows[1:], methods[1:], methods, strict=False):
-        row[-1] = "" if method == before else method
+def errors_table() -> list[list[str]]:
+    """Return how far off each kind of estimate was; those beyond 20% are not printed."""
+    rows = [["kind", "models", "median", "95%", "too high"]]
+    for key, one in known_errors().items():
+        shares = [f"{100 * share:.1f}%" for share in (one.median, one.p95)]
+        rows.append([key, str(one.models), *shares, f"{100 * one.high:.0f}%"])
     return rows
 
 
@@ -384,9 +327,9 @@ def as_text(rows: Sequence[Sequence[str]]) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the table that is requested."""
-    tables = {"known": known_table, "accuracy": accuracy_table}
+    tables = {"known": known_table, "errors": errors_table}
     if list(arguments) not in ([name] for name in tables):
-        sys.stderr.write("usage: python -m headroom.solvers.evidence known|accuracy\n")
+        sys.stderr.write("usage: python -m headroom.solvers.evidence known|errors\n")
         sys.exit(2)
     sys.stdout.write(as_text(tables[arguments[0]]()))
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from headroom.simulation import ComputedDraw, Model
 from headroom.simulation.language import classes as simulated
 from headroom.solvers.reasons import Reason
-from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk, add_join
+from headroom.solvers.walk import Hold, Join, Part, Section, Walk, add_join
 
 Key = TypeVar("Key")
 
@@ -90,9 +90,7 @@ def mixed_walk(walks: Sequence[Walk], shares: Sequence[float]) -> Walk:
         return walks[0]
     found = Walk(walks[0].programs, dict(walks[0].attributes))
     for walk, share in zip(walks, shares, strict=True):
-        found.uses += [
-            Visit(use.station, use.mass * share, use.service, use.location) for use in walk.uses
-        ]
+        found.uses += [replace(use, mass=use.mass * share) for use in walk.uses]
         _add(found.flows, walk.flows, share)
         _add_section(found.whole, walk.whole, share)
         for pool, hold in walk.holds.items():

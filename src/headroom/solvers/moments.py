@@ -6,7 +6,7 @@ those do not determine (a minimum, a comparison, the length of a queue) has no m
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headroom.simulation import Distribution
 from headroom.simulation.language.amounts import Amount
@@ -20,6 +20,8 @@ class Moments:
     mean: float
     c2: float
     is_exponential: bool = False
+    law: Distribution | None = field(default=None, compare=False, repr=False)
+    """The law itself, where it is drawn as it is."""
 
     @property
     def second(self) -> float:
@@ -41,7 +43,7 @@ def moments_of(amount: Amount, attributes: Mapping[str, Moments]) -> Moments:
     Moments(mean=2.0, c2=1.0, is_exponential=True)
     """
     if isinstance(amount, Distribution):
-        return Moments(amount.mean, amount.c2, is_exponential(amount))
+        return Moments(amount.mean, amount.c2, is_exponential(amount), amount)
     return _expression(amount, attributes)
 
 

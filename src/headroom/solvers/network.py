@@ -18,6 +18,7 @@ from headroom.simulation.checks.parsed import parse_model
 from headroom.simulation.checks.structure import Body
 from headroom.simulation.language import classes as simulated
 from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.simulation.language.stations import Breakdown
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.errors import SolverError
 from headroom.solvers.exact.closed import FloatArray
@@ -25,7 +26,7 @@ from headroom.solvers.exact.finite import Known, Law
 from headroom.solvers.mixture import Chain, chains_of, mixed_walk
 from headroom.solvers.moments import UNKNOWN, Moments
 from headroom.solvers.reasons import Reason
-from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk
+from headroom.solvers.walk import Hold, Join, Part, Path, Section, Spread, Visit, Walk
 
 SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
 """Disciplines whose stations are insensitive to the law of the service time."""
@@ -50,6 +51,8 @@ class Centre:
     speeds: tuple[float, ...]
     availability: float
     """Share of the time in which a server is not under repair."""
+    breakdown: Breakdown | None = None
+    """When its servers fail and are repaired, in the unit of the model."""
     work_rates: tuple[float, ...] = ()
     """Work (s) that is done in a second with 1, 2, ... jobs where servers differ, else empty."""
 
@@ -96,6 +99,8 @@ class JobClass:
     """The walk by what is held meanwhile, s at the mean speed of each station."""
     uses: tuple[Visit, ...]
     flows: Mapping[tuple[str, str], float]
+    spreads: tuple[Spread, ...] = ()
+    """Where its jobs join the shortest of some stations."""
     members: tuple[Member, ...] = ()
     """Of a mix its classes; the rest is then the mean of their walks."""
 
@@ -132,6 +137,8 @@ class Network:
         Tokens of each pool that some class may have to wait for.
     reasons
         What of the model these numbers leave out, each with its line.
+    unit_s
+        The time unit of the model (s), which the laws that it keeps are in.
     """
 
     name: str
@@ -142,6 +149,7 @@ class Network:
     service_c2: FloatArray
     pools: Mapping[str, int]
     reasons: tuple[Reason, ...]
+    unit_s: float = 1.0
 
     @property
     def demand_s(self) -> FloatArray:
@@ -220,6 +228,7 @@ def network_of(model: Model) -> Network:
         service_c2=c2,
         pools=pools,
         reasons=tuple(dict.fromkeys(reasons)),
+        unit_s=unit_s,
     )
 
 
@@ -255,6 +264,7 @@ def _replayed(one: simulated.JobClass) -> dict[str, Moments]:
 
 def _centre(model: Model, station: Station) -> Centre:
     servers = math.inf if station.discipline == "infinite" else float(station.servers)
+    breakdown = model.breakdowns_of.get(station.name)
     return Centre(
         name=station.name,
         servers=servers,
@@ -264,9 +274,8 @@ def _centre(model: Model, station: Station) -> Centre:
         rejects=station.when_full == "reject",
         batch=station.batch[1] if station.batch else 1,
         speeds=station.speeds or (),
-        availability=model.breakdowns_of[station.name].availability
-        if station.name in model.breakdowns_of
-        else 1.0,
+        availability=1.0 if breakdown is None else breakdown.availability,
+        breakdown=breakdown,
     )
 
 
@@ -301,6 +310,7 @@ def _job_class(chain: Chain, walk: Walk, units: _Units) -> JobClass:
         parts={path: _part_in_seconds(part, unit_s, speeds) for path, part in walk.parts.items()},
         uses=tuple(walk.uses),
         flows=walk.flows,
+        spreads=tuple(walk.spreads),
     )
 
 

@@ -8,19 +8,23 @@ Res. 31(3), 456-465.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from headroom.solvers.approximate.levels import Factor
 from headroom.solvers.exact.closed import FloatArray
-from headroom.solvers.exact.formulas import ggc_wait_s, mmc_wait_s, mmck, priority_waits_s
+from headroom.solvers.exact.formulas import ggc_wait_s, mmc_wait_s, priority_waits_s
+from headroom.solvers.exact.single_queue import Single
 from headroom.solvers.network import PRIORITY, SHARED, Network
 from headroom.solvers.walk import OUTSIDE
 
 ROUNDS = 500
 """Rounds until the variability of the flows has settled."""
+FIERCE = 1e6
+"""Variability of a flow that has none, as far as two moments tell."""
+NONE: Mapping[int, Single] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -31,8 +35,8 @@ class OpenAnswer:
     lost: FloatArray
 
 
-def open_waits(network: Network) -> OpenAnswer:
-    """Return the mean wait at each station of an open network."""
+def open_waits(network: Network, singles: Mapping[int, Single] = NONE) -> OpenAnswer:
+    """Return the mean wait at each station of an open network, some of them already solved."""
     rates = network.visits * network.rate_per_s
     variability = arrival_c2(network, rates)
     waits, lost = np.zeros_like(rates), np.zeros(len(network.stations))
@@ -40,8 +44,8 @@ def open_waits(network: Network) -> OpenAnswer:
         station = network.stations[row]
         if not rates[row].sum() > 0:
             continue
-        if station.rejects and math.isfinite(station.places):
-            waits[row], lost[row] = _with_loss(network, row, rates[row])
+        if row in singles:
+            waits[row], lost[row] = singles[row].wait_s, singles[row].lost
         elif station.discipline in PRIORITY:
             waits[row] = _by_priority(network, row, rates[row], variability[row])
         else:
@@ -99,14 +103,6 @@ def _by_priority(network: Network, row: int, rates: FloatArray, arrivals: float)
     return result
 
 
-def _with_loss(network: Network, row: int, rates: FloatArray) -> tuple[FloatArray, float]:
-    station = network.stations[row]
-    mean, _ = _mixture(network, row, rates)
-    lost, jobs = mmck(int(station.servers), int(station.places), float(rates.sum()), mean)
-    wait = jobs / (float(rates.sum()) * (1 - lost)) - mean
-    return np.full(len(rates), max(wait, 0.0)), lost
-
-
 def arrival_c2(network: Network, rates: FloatArray) -> FloatArray:
     """Return the c2 of the time between arrivals at each station, by Whitt's equations."""
     names = [station.name for station in network.stations]
@@ -151,7 +147,7 @@ def _external_c2(network: Network, names: Sequence[str], into: FloatArray) -> Fl
 
 
 def _load(network: Network, row: int, rates: FloatArray) -> float:
-    servers = network.stations[row].servers
+    servers = network.stations[row].servers * network.stations[row].availability
     return 0.0 if math.isinf(servers) else float(rates @ network.service_s[row]) / servers
 
 
@@ -178,4 +174,5 @@ def _departure_c2(
             busy = load[row] ** 2
             calm = (1 - busy) * (arrivals[row] - 1)
             found[row] = 1 + calm + busy * (c2 - 1) / math.sqrt(network.stations[row].servers)
-    return found
+    # A law without a variance leaves nothing that two moments could follow.
+    return np.where(np.isfinite(found), found, FIERCE)

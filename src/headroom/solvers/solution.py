@@ -57,6 +57,8 @@ class StationSolution:
     def queue_len(self) -> float:
         """Mean jobs that wait; a remainder of rounding counts as none."""
         waiting = self.jobs - self.busy
+        if math.isinf(waiting):
+            return math.inf
         return 0.0 if waiting <= ROUNDING * self.jobs else waiting
 
 
@@ -88,12 +90,14 @@ class Solution:
         empty for an exact one.
     refused
         Those of the reasons for which figures are withheld (not-a-number): an estimate could be
-        off by more than `headroom.solvers.reasons.FACTOR`. Values that follow from flow
+        off by more than `headroom.solvers.reasons.MOST_ERROR`. Values that follow from flow
         conservation are kept.
     classes, stations, pools
         The figures.
     bounds
         Asymptotic or balanced-job bounds of each class.
+    error_key
+        The kind of error that it has, as `headroom.solvers.known_errors` knows it.
     """
 
     model: str
@@ -105,6 +109,7 @@ class Solution:
     pools: tuple[PoolSolution, ...]
     bounds: tuple[Bounds, ...]
     refused: tuple[str, ...] = ()
+    error_key: str = ""
 
     @property
     def throughput_per_s(self) -> float:

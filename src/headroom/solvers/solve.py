@@ -9,8 +9,10 @@ import numpy as np
 from headroom.simulation import Model
 from headroom.simulation.checks.capacity import overloaded_station
 from headroom.solvers.approximate.forks import NOBODY, walk_time_s
+from headroom.solvers.approximate.losses import rejecting, thinned
 from headroom.solvers.approximate.pools import solve_by_levels, station_slowness
 from headroom.solvers.approximate.regions import inner_first
+from headroom.solvers.approximate.singles import settled, singles_of
 from headroom.solvers.approximate.unequal import at_speeds, is_unequal
 from headroom.solvers.bounds.bounds import Bounds
 from headroom.solvers.bounds.class_bounds import bounds_of
@@ -21,6 +23,7 @@ from headroom.solvers.closed_network import (
     inside_bounds,
     saturated,
     solve_approximately,
+    solve_by_laws,
     solve_exactly,
     too_costly,
 )
@@ -30,11 +33,13 @@ from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.exact.fork_join import fork_join
 from headroom.solvers.exact.percentiles import response_percentiles, wait_percentiles
 from headroom.solvers.exact.product_form import reasons_against
+from headroom.solvers.exact.single_queue import Single
+from headroom.solvers.known_errors import is_close as is_close_enough
+from headroom.solvers.known_errors import key_of
 from headroom.solvers.members import shares_at, solved_members
 from headroom.solvers.network import Network, network_of
-from headroom.solvers.open_network import open_waits
+from headroom.solvers.open_network import arrival_c2, open_waits
 from headroom.solvers.reasons import Doubt, Reason, doubt_of, texts
-from headroom.solvers.rejection import passed
 from headroom.solvers.solution import (
     ROUNDING,
     ClassSolution,
@@ -76,9 +81,10 @@ def solve(model: Model) -> Solution:
     >>> solution.label, round(solution.throughput_per_s, 3), round(solution.bounds[0].knee, 1)
     ('exact (convolution)', 16.822, 21.0)
     """
-    refuse_unsteady(model)
     network = network_of(model)
-    _, full = _passed(network)
+    refuse_unsteady(model, knows_patience=bool(exact_formula(network)))
+    behind = thinned(network)
+    full = saturated(network if behind is None else behind.network)
     if full and overloaded_station(model) is None:
         raise SolverError(
             f"model {model.name!r}: open classes offer a load of 1 or more to {', '.join(full)}, "
@@ -125,27 +131,31 @@ def solve_network(
     return without_parts(solution) if is_unsure and not solution.is_exact else solution
 
 
-def _passed(network: Network) -> tuple[tuple[Network, float] | None, list[str]]:
-    """Return the flows past stations that reject, and the stations that are too full."""
-    through = passed(network)
-    return through, saturated(network if through is None else through[0])
-
-
 def _steady_state(network: Network, limits: Sequence[Bounds], *, refuses: bool) -> Solution:
-    through, full = _passed(network)
-    if full:
+    behind = thinned(network)
+    whole = network if behind is None else behind.network
+    if full := saturated(whole):
         raise NoSteadyStateError(
             f"model {network.name!r} has no steady state: open classes offer a load of 1 or more "
             f"to {', '.join(full)}",
             cure="lower the arrivals or add servers",
         )
     inner_first(network)
-    reasons = reasons_against(network)
-    if through is None:
+    variability = arrival_c2(network, network.visits * network.rate_per_s)
+    singles = singles_of(whole, variability)
+    reasons = settled(network, reasons_against(network), singles)
+    has_theorem = bool(exact_formula(network))
+    if behind is not None:
+        reasons = [
+            one._replace(kind="known loss") if one.kind == "loss" else one for one in reasons
+        ]
+    elif rejecting(network):
         reasons.append(Reason("unknown loss", "what gets past a full station depends on the rest"))
-    has_theorem = not network.closed and bool(exact_formula(network))
-    if refuses and doubt_of(reasons) > Doubt.PARTS and not has_theorem:
-        return without_estimate(*(through or (network, 1.0)), reasons)
+    is_close = doubt_of(reasons) <= Doubt.PARTS and is_close_enough(key_of(network, reasons))
+    if refuses and not is_close and not has_theorem:
+        if behind is not None:  # what is lost depends on what is not estimated
+            reasons.append(Reason("unknown loss", "what gets past depends on the rest"))
+        return without_estimate(network, reasons)
     is_unequal_anywhere = any(map(is_unequal, network.stations))
     if network.pools or (is_unequal_anywhere and network.closed):
         return _by_levels(network, reasons, limits, refuses=refuses)
@@ -153,7 +163,7 @@ def _steady_state(network: Network, limits: Sequence[Bounds], *, refuses: bool) 
         network = at_speeds(network, network.rate_per_s)
     if network.closed:
         return _closed_solution(network, reasons, limits)
-    return _open_solution(network, reasons)
+    return _open_solution(network, reasons, singles)
 
 
 def _by_levels(
@@ -164,7 +174,7 @@ def _by_levels(
     is_known = len(reasons) == 1 and len(given.classes) == 1  # else the rate of a pool is a guess
     if refuses and given.open and not is_known and fullest > FULL_POOL:
         what = f"a pool is {fullest:.0%} full, and what it lets through is an approximation"
-        return without_estimate(given, 1.0, [*reasons, Reason("full pool", what)])
+        return without_estimate(given, [*reasons, Reason("full pool", what)])
     responses = {
         column: _open_response_s(found.network, found.answer, column, found.waits)
         for column in given.open
@@ -187,15 +197,25 @@ def _closed_solution(
         if not cost:
             return _solution(network, solve_exactly(network), (), is_exact=True)
         reasons = [Reason("cost", cost)]
-    answer = inside_bounds(network, solve_approximately(network), limits)
+    found = solve_by_laws(network, reasons) or solve_approximately(network)
+    answer = inside_bounds(network, found, limits)
     return _solution(network, answer, reasons, is_exact=False)
 
 
-def _open_solution(network: Network, reasons: Sequence[Reason]) -> Solution:
-    waits = open_waits(network)
-    throughput = network.rate_per_s * np.prod((1 - waits.lost[:, None]) ** network.visits, axis=0)
+def _open_solution(
+    network: Network, reasons: Sequence[Reason], singles: Mapping[int, Single]
+) -> Solution:
+    behind = thinned(network)
+    network = network if behind is None else behind.network
+    waits = open_waits(network, singles)
+    passing = np.ones(len(network.classes)) if behind is None else behind.passing
+    if behind is None and waits.lost.any():  # impatience: a queue by itself, which all come to
+        passing = np.prod((1 - waits.lost[:, None]) ** network.visits, axis=0)
+    throughput = network.rate_per_s * passing
     rates = network.visits * network.rate_per_s * (1 - waits.lost[:, None])
     jobs = rates * (network.service_s + waits.wait_s)
+    for row, single in singles.items():
+        jobs[row] = single.jobs * network.visits[row] * network.rate_per_s / _rate(network, row)
     theorem = "Jackson's theorem" if len(network.queues) > 1 else "M/M/c"
     method = theorem if not reasons else exact_formula(network)
     joined = fork_join(network)
@@ -203,8 +223,12 @@ def _open_solution(network: Network, reasons: Sequence[Reason]) -> Solution:
     response: Mapping[int, float] = {}
     if joined is not None:
         method, is_exact, response = joined.method, joined.is_exact, {0: joined.response_s}
+    elif behind is not None:
+        spent = behind.kept * (network.service_s + waits.wait_s)
+        delays = [class_.delay_s for class_ in network.classes]
+        response = dict(enumerate(spent.sum(axis=0) + delays))
     answer = Answer(
-        method=method or "decomposition into G/G/c queues, Allen and Cunneen",
+        method=method or _method(network, singles),
         throughput_per_s=throughput,
         wait_s=waits.wait_s,
         jobs=jobs,
@@ -213,6 +237,17 @@ def _open_solution(network: Network, reasons: Sequence[Reason]) -> Solution:
     return _solution(
         network, answer, left_out, is_exact=is_exact, responses=response, lost=waits.lost
     )
+
+
+def _method(network: Network, singles: Mapping[int, Single]) -> str:
+    """Return how an approximation is found: by one method for all stations, or by decomposition."""
+    names = {singles[row].name if row in singles else "" for row in network.queues}
+    is_one = len(names) == 1 and all(names)
+    return names.pop() if is_one else "decomposition into G/G/c queues, Allen and Cunneen"
+
+
+def _rate(network: Network, row: int) -> float:
+    return float(network.visits[row] @ network.rate_per_s)
 
 
 def _solution(
@@ -231,6 +266,7 @@ def _solution(
         method=answer.method,
         is_exact=is_exact,
         reasons=texts(reasons),
+        error_key=key_of(network, reasons),
         classes=tuple(
             solved
             for column, one in enumerate(network.classes)
@@ -238,7 +274,14 @@ def _solution(
                 network,
                 answer,
                 column,
-                _class(network, answer, column, (responses or {}).get(column), is_markov=is_markov),
+                _class(
+                    network,
+                    answer,
+                    column,
+                    (responses or {}).get(column),
+                    lost,
+                    is_markov=is_markov,
+                ),
                 {pool.name: pool.wait_s for pool in pools},
             )
         ),
@@ -253,9 +296,16 @@ def _solution(
 
 
 def _class(
-    network: Network, answer: Answer, column: int, response: float | None, *, is_markov: bool
+    network: Network,
+    answer: Answer,
+    column: int,
+    response: float | None,
+    lost: FloatArray | None,
+    *,
+    is_markov: bool,
 ) -> ClassSolution:
     one, throughput = network.classes[column], float(answer.throughput_per_s[column])
+    present = float(answer.jobs[:, column].sum()) + throughput * one.delay_s
     if one.is_open:
         response_s = _open_response_s(network, answer, column) if response is None else response
     else:
@@ -264,7 +314,7 @@ def _class(
         name=one.name,
         throughput_per_s=throughput,
         response_s=response_s,
-        jobs=throughput * response_s,
+        jobs=throughput * response_s if lost is None or not lost.any() else present,
         response_s_at=response_percentiles(network) if is_markov else {},
     )
 

@@ -15,7 +15,7 @@ def test_a_wrong_question_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit) as caught:
         main(["everything"])
     assert caught.value.code == 2
-    assert "known|accuracy" in capsys.readouterr().err
+    assert "known|errors" in capsys.readouterr().err
 
 
 def test_columns_are_aligned() -> None:

@@ -11,15 +11,18 @@ from headroom.simulation.checks.structure import Acquire, Use, walk
 from headroom.solvers.errors import SolverError
 
 
-def refuse_unsteady(model: Model) -> None:
-    """Raise `SolverError` where jobs of `model` lose patience, or its capacities change."""
+def refuse_unsteady(model: Model, *, knows_patience: bool = False) -> None:
+    """Raise `SolverError` where jobs of `model` lose patience, or its capacities change.
+
+    `knows_patience` is true where a theorem is about its patience.
+    """
     parsed = parse_model(model)
     for change in changes_of(parsed):
         raise SolverError(
             f"{change.text}, and the solvers know only constant capacities",
             cure="simulate it",
         )
-    for tree in parsed.trees.values():
+    for tree in () if knows_patience else parsed.trees.values():
         for node in walk(tree):
             if isinstance(node, (Use, Acquire)) and node.patience is not None:
                 place = (

@@ -70,6 +70,17 @@ class Visit:
     mass: float
     service: Moments
     location: str
+    patience: Moments | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Jobs that join the shortest of `sample` of these stations; 0 where they take turns."""
+
+    stations: tuple[str, ...]
+    sample: int
+    mass: float
+    location: str
 
 
 @dataclass(slots=True)
@@ -180,6 +191,7 @@ class Walk:
     attributes: dict[str, Moments]
     known: Known = field(default_factory=lambda: Known({}))
     uses: list[Visit] = field(default_factory=list)
+    spreads: list[Spread] = field(default_factory=list)
     flows: dict[tuple[str, str], float] = field(default_factory=dict)
     whole: Section = field(default_factory=Section)
     holds: dict[str, Hold] = field(default_factory=dict)
@@ -269,7 +281,8 @@ class Walk:
         station, mass = node.station, _mass(flow)
         service = self._moments(node, node.service)
         if not self._is_rehearsal and mass > 0:
-            self.uses.append(Visit(station, mass, service, node.location))
+            patience = None if node.patience is None else moments_of(node.patience, {})
+            self.uses.append(Visit(station, mass, service, node.location, patience))
             _add(self._section.visits, station, mass)
             _add(self._section.work, station, mass * service.mean)
             _add(self._part.visits, station, mass)
@@ -355,6 +368,7 @@ class Walk:
 
     def _branch(self, node: BranchBlock, flow: Flow) -> Task[Flow]:
         left: Flow = {}
+        self._spread(node, _mass(flow))
         before, ends = self._state(), []
         for case, way in zip(node.cases, self._ways(node), strict=True):
             if way.share > 0:
@@ -364,6 +378,19 @@ class Walk:
                 ends.append((way.share, self._state()))
         self._set_state(_mixed_state(ends))
         return left
+
+    def _spread(self, node: BranchBlock, mass: float) -> None:
+        """Note that flow joins the shortest of some stations, where the choice is no more."""
+        bodies = [case.body for case in node.cases]
+        names = tuple(
+            body[0].station for body in bodies if len(body) == 1 and isinstance(body[0], Use)
+        )
+        is_plain = len(set(names)) == len(bodies) and not self._is_rehearsal
+        # The kernel draws two where it draws any; who takes turns looks at none.
+        samples = {"shortest_queue": len(names), "sampled_queue": 2, "round_robin": 0}
+        sample = samples.get(node.kind)
+        if sample is not None and is_plain:
+            self.spreads.append(Spread(names, min(sample, len(names)), mass, node.location))
 
     def _ways(self, node: BranchBlock) -> Sequence[Way]:
         """Return how often each case is taken: as often as the values that decide, if known."""

@@ -8,32 +8,31 @@ import numpy as np
 
 from headroom.solvers.network import Network
 from headroom.solvers.reasons import REFUSED, Doubt, Reason, doubt_of, texts
-from headroom.solvers.rejection import rejecting
 from headroom.solvers.solution import ClassSolution, Solution, StationSolution
 
 FLOWS = "conservation of flow alone"
 
 
-def without_estimate(network: Network, share: float, reasons: Sequence[Reason]) -> Solution:
+def without_estimate(network: Network, reasons: Sequence[Reason]) -> Solution:
     """Return the flows of an open network, as far as they are sure; of others nothing.
 
     Parameters
     ----------
-    network, share
-        The network with the visits of the jobs that get there, and the share that completes.
+    network
+        The network.
     reasons
         Why there is no estimate.
     """
     doubt = doubt_of(reasons)
     # Work that waits inside holds its tokens longer: whether a pool lets it through is unknown.
     is_sure = not network.closed and not network.pools and doubt < Doubt.FLOWS
-    rate = share if is_sure else math.nan
+    rate = 1.0 if is_sure else math.nan
     return Solution(
         model=network.name,
         method=f"{FLOWS}: {REFUSED}" if is_sure else f"none: {REFUSED}",
         is_exact=False,
         reasons=texts(reasons),
-        refused=texts(reasons, Doubt.TIMES),
+        refused=texts(reasons, min(doubt, Doubt.TIMES)),
         classes=tuple(
             ClassSolution(
                 name=name,
@@ -44,7 +43,7 @@ def without_estimate(network: Network, share: float, reasons: Sequence[Reason]) 
             for one in network.classes
             for name, part in [(m.name, m.share) for m in one.members] or [(one.name, 1.0)]
         ),
-        stations=_stations(network, share) if is_sure and doubt < Doubt.ROUTES else (),
+        stations=_stations(network) if is_sure and doubt < Doubt.ROUTES else (),
         pools=(),
         bounds=(),
     )
@@ -63,9 +62,8 @@ def without_parts(solution: Solution) -> Solution:
     )
 
 
-def _stations(network: Network, share: float) -> tuple[StationSolution, ...]:
+def _stations(network: Network) -> tuple[StationSolution, ...]:
     served = network.visits * network.rate_per_s
-    served[rejecting(network)] *= share
     return tuple(
         StationSolution(
             name=station.name,

@@ -32,12 +32,7 @@ from headroom.analysis.answer.figures import figure_asked, figure_of, questions_
 from headroom.analysis.answer.limits import saturated_of
 from headroom.analysis.answer.losses import losses_of
 from headroom.analysis.answer.numbers import has_results
-from headroom.analysis.answer.question import (
-    of_other_curves,
-    statement_of,
-    values_beside,
-    without_results,
-)
+from headroom.analysis.answer.question import statement_of, values_beside, without_results
 from headroom.analysis.answer.settings import values_of_best
 from headroom.analysis.answer.sureness import sureness_of
 from headroom.analysis.answer.targets import other_curves
@@ -261,5 +256,4 @@ def _follows(
         found.append(changes if isinstance(statement, _CHANGED) else None)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))
-        found += of_other_curves(study, experiment, statement)
     return [one for one in found if one is not None]

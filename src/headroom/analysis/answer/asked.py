@@ -24,10 +24,10 @@ from headroom.analysis.answer.asks.enough import enough_of
 from headroom.analysis.answer.asks.safe import safe_of
 from headroom.analysis.answer.asks.scale import scale_of
 from headroom.analysis.answer.claims import findings_of, prediction_of, reproduction_of
+from headroom.analysis.answer.curves import best_of
 from headroom.analysis.answer.limits import limit_of, saturated_of
 from headroom.analysis.answer.numbers import has_results
 from headroom.analysis.answer.question import without_results
-from headroom.analysis.answer.settings import best_for, best_setting
 from headroom.analysis.answer.targets import target_of
 from headroom.analysis.answer_evidence import (
     Bounded,
@@ -189,9 +189,7 @@ def _statement(
     if builder is not None:
         return builder(part, ask)
     if isinstance(ask, BestAsk):
-        chosen = of_derived(part, ask.metric)
-        best = best_for(chosen, ask.metric) if ask.metric else best_setting(part)
-        return _alone(best, part, ask)
+        return _alone(best_of(of_derived(part, ask.metric), ask.metric), part, ask)
     if isinstance(ask, LimitAsk):
         limit = saturated_of(part) if _is_full(part) else limit_of(study, part)
         return _alone(limit, part, ask)

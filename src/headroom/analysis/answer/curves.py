@@ -1,62 +1,41 @@
-"""Curves of one experiment beside each other: whose question it is, what each does, which is ahead.
+"""Curves of one experiment beside each other: which is ahead.
 
 Invariant: a curve is called ahead only by points at which the whole interval of the ratio says so.
 """
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
-from headroom.analysis.answer.design import (
-    Curve,
-    axis_of,
-    curves_of,
-    groups_of,
-    is_numeric_group,
-    spans,
-)
+from headroom.analysis.answer.design import Curve, axis_of, curves_of
 from headroom.analysis.answer.numbers import gain, goals_of, is_above_one, ratio_of
-from headroom.analysis.answer_evidence import Comparison, Undecided
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.answer.settings import best_for, best_setting
+from headroom.analysis.answer_evidence import Comparison, TradeOff, Undecided
+from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.analysis.verdicts.directions import is_load
 
 _COMPARED = 2
-"""Curves that are compared with each other."""
+"""Curves from which on one may be ahead."""
 
 
-def asks_over_axis(study: StudyResult, experiment: ExperimentResult) -> bool:
-    """Return whether a study asks about its numeric factor, and not which of its words is best.
-
-    Its title, its question and the title of the experiment name the one, and none of the others.
-    """
-    axis = axis_of(experiment)
-    text = " ".join([study.title, study.question, experiment.title])
-    asked = " ".join(re.findall(r"\w+", text.casefold()))
-    named = [group for group in groups_of(experiment.factors) if spans(group)]
-    words = [one.name for group in named if not is_numeric_group(group) for one in group]
-    return (
-        axis is not None and _is_in(axis.name, asked) and not any(_is_in(w, asked) for w in words)
-    )
-
-
-def _is_in(name: str, text: str) -> bool:
-    words = name.casefold().replace("_", " ")
-    return f" {words} " in f" {text} "
-
-
-def ahead(experiment: ExperimentResult, metric: str) -> Comparison | None:
-    """Return which of two curves is ahead, by its least ratio; None if none is at most points."""
-    axis = axis_of(experiment)
-    curves = curves_of(experiment, axis) if axis else []
-    return _ahead_of(*curves, metric=metric) if len(curves) == _COMPARED else None
-
-
-def best_over_load(experiment: ExperimentResult, metric: str) -> Comparison | Undecided | None:
-    """Return which curve over a load is ahead of all others; None if the axis is no load.
+def best_of(
+    experiment: ExperimentResult, metric: str = ""
+) -> Comparison | TradeOff | Undecided | None:
+    """Return which setting is best, for one metric or for all; None if there is no choice.
 
     A load is not chosen: settings are compared at equal loads.
     """
+    if metric:
+        return _over_load(experiment, metric) or best_for(experiment, metric)
+    directed = [name for name, better in goals_of(experiment) if better != "none"]
+    found = [_over_load(experiment, name) for name in directed]
+    winners = [one.first for one in found if isinstance(one, Comparison)]
+    is_one = bool(found) and all(one == winners[0] for one in winners)
+    return (found[0] if is_one else None) or best_setting(experiment)
+
+
+def _over_load(experiment: ExperimentResult, metric: str) -> Comparison | Undecided | None:
+    """Return which curve over a load is ahead of all others; None if the axis is no load."""
     axis = axis_of(experiment)
     curves = curves_of(experiment, axis) if axis else []
     if axis is None or len(curves) < _COMPARED or not all(_is_over_load(one) for one in curves):

@@ -16,7 +16,7 @@ from headroom.analysis.answer.claims import (
     printed_numbers,
     reproduction_of,
 )
-from headroom.analysis.answer.curves import best_over_load
+from headroom.analysis.answer.curves import best_of
 from headroom.analysis.answer.design import (
     axis_of,
     curves_of,
@@ -30,7 +30,6 @@ from headroom.analysis.answer.design import (
 from headroom.analysis.answer.limits import busiest_of
 from headroom.analysis.answer.numbers import goals_of, main_metric
 from headroom.analysis.answer.question import statement_of, sweep
-from headroom.analysis.answer.settings import best_for
 from headroom.analysis.answer.targets import other_curves
 from headroom.analysis.answer_evidence import (
     Bounded,
@@ -403,7 +402,7 @@ def _further_settings(experiment: ExperimentResult, drawn: set[str]) -> Iterator
     metrics = [name for name, better in goals_of(experiment) if better != "none"]
     ranked = sorted(metrics, key=lambda name: (name in drawn, metrics.index(name)))
     for metric in ranked[: _MAX_METRICS + 1]:
-        finding = best_over_load(experiment, metric) or best_for(experiment, metric)
+        finding = best_of(experiment, metric)
         if finding is not None:
             yield _settings_figure(kind, experiment, finding, "which_setting", [metric])
 

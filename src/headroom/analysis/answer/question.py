@@ -8,15 +8,13 @@ limit of the study: what is saturated follows it.
 """
 
 from headroom.analysis.answer.compared import compared_of
-from headroom.analysis.answer.curves import ahead, asks_over_axis, best_over_load
+from headroom.analysis.answer.curves import best_of
 from headroom.analysis.answer.design import Curve, axis_of, curves_of, has_words
-from headroom.analysis.answer.limits import limit_of, limit_on, saturated_of
+from headroom.analysis.answer.limits import limit_of, saturated_of
 from headroom.analysis.answer.losses import losses_of
 from headroom.analysis.answer.numbers import bounded, goals_of, has_results, main_metric, ratio_of
-from headroom.analysis.answer.settings import best_setting
 from headroom.analysis.answer.targets import target_of
 from headroom.analysis.answer_evidence import (
-    Comparison,
     Incomplete,
     Losses,
     SinglePoint,
@@ -48,10 +46,10 @@ def statement_of(study: StudyResult, experiment: ExperimentResult) -> Statement:
 
 
 def _by_design(study: StudyResult, experiment: ExperimentResult) -> Statement:
-    is_choice = has_words(experiment) and not asks_over_axis(study, experiment)
-    best = (_over_load(experiment) or best_setting(experiment)) if is_choice else None
-    if best is not None:
-        return best
+    if has_words(experiment):
+        best = best_of(experiment)
+        if best is not None:
+            return best
     limit = limit_of(study, experiment)
     if limit is not None:
         return limit
@@ -78,32 +76,6 @@ def values_beside(experiment: ExperimentResult, statement: Statement) -> SingleP
 def _values_at(experiment: ExperimentResult, point: PointResult) -> SinglePoint:
     names = [name for name, _ in goals_of(experiment)][:_VALUES]
     return SinglePoint(values=[bounded(point.estimates[name]) for name in names])
-
-
-def _over_load(experiment: ExperimentResult) -> Statement | None:
-    """Return which setting is best at equal loads, if no other metric says another one is."""
-    directed = [metric for metric, better in goals_of(experiment) if better != "none"]
-    found = [best_over_load(experiment, metric) for metric in directed]
-    winners = [one.first for one in found if isinstance(one, Comparison)]
-    return found[0] if found and all(one == winners[0] for one in winners) else None
-
-
-def of_other_curves(
-    study: StudyResult, experiment: ExperimentResult, answer: Statement
-) -> list[Statement]:
-    """Return how two curves compare and what the others do, if a study asks about an axis."""
-    axis = axis_of(experiment)
-    where = getattr(answer, "where", None)
-    is_of_words = has_words(experiment) and asks_over_axis(study, experiment)
-    if axis is None or where is None or not is_of_words or isinstance(answer, Comparison):
-        return []
-    metric = main_metric(experiment)
-    found = [
-        limit_on(study, experiment, curve) or _moves(curve, metric)
-        for curve in curves_of(experiment, axis)
-        if not curve.is_at(where)
-    ]
-    return [one for one in (*found[:1], ahead(experiment, metric)) if one is not None]
 
 
 def _moves(curve: Curve, metric: str) -> Sweep | None:

@@ -11,7 +11,8 @@ Invariant: restates `Estimate`; a threshold decides about words only.
 from statistics import median
 
 from headroom.analysis.answer.design import setting_of
-from headroom.analysis.answer_evidence import Bounded, Sureness
+from headroom.analysis.answer.numbers import bounded
+from headroom.analysis.answer_evidence import Sureness
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 
 VAGUE = 2.0
@@ -44,13 +45,7 @@ def sureness_of(experiment: ExperimentResult) -> Sureness | None:
         metric=estimate.metric,
         levels=setting_of(experiment, point),
         is_prediction=estimate.margin is not None,
-        widest=Bounded(
-            value=estimate.value,
-            low=estimate.low,
-            high=estimate.high,
-            metric=estimate.metric,
-            unit=estimate.unit,
-        ),
+        widest=bounded(estimate),
         count=len(found),
         vague=sum(max(reach) > VAGUE for reach, _, _ in found),
     )

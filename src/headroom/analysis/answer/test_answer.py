@@ -22,6 +22,7 @@ from headroom.analysis.answer_evidence import (
     Undecided,
 )
 from headroom.analysis.results import ExperimentResult, Resource, StudyResult
+from headroom.experiment.study.asks import BestAsk
 from tests.support.example_answers import (
     THROUGHPUT,
     WALL,
@@ -238,8 +239,8 @@ def test_the_size_of_a_part_as_factor_is_the_advice_itself() -> None:
     assert limit_of(plain(experiment(points))).best is None
 
 
-def _scripts(question: str) -> StudyResult:
-    """Return clients who read or write: both level off, reading ten times as high."""
+def test_settings_are_compared_at_equal_loads_whether_that_is_asked_or_not() -> None:
+    """Clients who read or write: both level off, reading ten times as high."""
     points = [
         point(
             {"script": script, "clients": clients},
@@ -249,24 +250,12 @@ def _scripts(question: str) -> StudyResult:
         for script, rate in (("read", 100.0), ("write", 10.0))
         for clients in (1, 4, 16)
     ]
-    return plain(experiment(points, metrics=(THROUGHPUT,)), title="A database", question=question)
-
-
-def test_a_study_that_asks_about_a_number_is_answered_over_it() -> None:
-    """Cause: "how many with 1 to 16 clients?" was answered with which script is best."""
-    answer = answered(_scripts("How much does it carry with 1 to 16 clients?"))
-    assert isinstance(answer.statement, Limit)
-    assert answer.statement.level is not None
-    assert (answer.statement.where, answer.statement.level.value) == ({"script": "read"}, 16)
-    other, ahead = answer.follows
-    assert isinstance(other, Limit)
-    assert other.where == {"script": "write"}
-    assert isinstance(ahead, Comparison)
-    assert (ahead.first, ahead.better_count) == ({"script": "read"}, 3)
-    assert ahead.ratio.value == pytest.approx(10.0)
-    best = answered(_scripts("Which script is best?")).statement
-    assert isinstance(best, Comparison)
-    assert (best.first, best.better_count, best.worse_count) == ({"script": "read"}, 3, 0)
+    study = plain(experiment(points, metrics=(THROUGHPUT,)))
+    for asks in ([], [BestAsk()], [BestAsk(metric="throughput")]):
+        best = answered(replace(study, asks=asks)).statement
+        assert isinstance(best, Comparison)
+        assert (best.first, best.better_count, best.worse_count) == ({"script": "read"}, 3, 0)
+        assert best.ratio.value == pytest.approx(10.0)
 
 
 def test_cautions_count_what_a_quick_run_leaves_out_and_numbers_without_a_source() -> None:

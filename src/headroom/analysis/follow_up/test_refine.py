@@ -19,15 +19,9 @@ from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import Limit, Refine
 from tests.support.example_session import run_study
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "queue"
-title = "Up to which load?"
-seed = 3
-
-[[experiment]]
-name = "load"
+STUDY = Head("queue", "Up to which load?", "load", seed=3).then("""\
 system = {{ name = "model", file = "queue.py", completions = 2000 }}
 {factors}
 replications = {{ count = 2 }}
@@ -38,7 +32,7 @@ quick.refine = 1
 metric = "station.server.utilization"
 at_most = 0.6
 refine = {refine}
-"""
+""")
 
 
 def planned(folder: Path, *, refine: str, factors: str = "", quick: bool = False) -> Plan:

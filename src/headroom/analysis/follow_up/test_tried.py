@@ -12,6 +12,7 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
 from tests.support.example_session import run_study
+from tests.support.study_text import Head
 
 MODELS = """
 from headroom.simulation import Model, exponential
@@ -69,18 +70,11 @@ def retried() -> Model:
             request.use(log, exponential(50))
     return _shop(1, fill)
 """
-STUDY = """
-schema = 1
-name = "tried"
-title = "What was tried"
-seed = 3
-
-[[experiment]]
-name = "load"
+STUDY = Head("tried", "What was tried", "load", seed=3).then("""\
 system = {{ name = "model", file = "model.py", function = "{function}", completions = 10_000 }}
 replications = {{ count = 3 }}
 what_if = {{ replications = 3 }}
-"""
+""")
 
 
 def analysed(folder: Path, function: str) -> PointResult:

@@ -18,20 +18,14 @@ from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
 from tests.support.example_session import run_study
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "doubled"
-title = "What doubling gives"
-seed = 5
-
-[[experiment]]
-name = "load"
+STUDY = Head("doubled", "What doubling gives", "load", seed=5).then("""\
 responses = ["throughput", "response_s_mean"]
 system = {{ name = "model", model = "{model}", completions = 20_000 }}
 replications = {{ count = 6 }}
 {rest}
-"""
+""")
 INTERACTIVE = """
 fixed = { think_s = 1.0, service_s = 0.05 }
 factors = { users = [2, 60] }

@@ -29,6 +29,7 @@ from msgspec.structs import replace
 
 from headroom.analysis.evidence import WarmUpEvidence
 from headroom.analysis.results import WarmUpCut
+from headroom.analysis.run.meanless import has_no_mean
 from headroom.analysis.run.relaxation import (
     WARM_UP_TIMES,
     correlation_time,
@@ -197,7 +198,11 @@ def _averages(runs: Sequence[Run]) -> list[AveragedSeries]:
     if not runs:
         return []
     by_metric = [{one.metric: one for one in run.series} for run in runs]
-    shared = [name for name in by_metric[0] if all(name in names for names in by_metric)]
+    shared = [
+        name
+        for name in by_metric[0]
+        if all(name in names for names in by_metric) and not has_no_mean(name + "_mean", runs[0])
+    ]
     found = (average_over_replications([names[m] for names in by_metric]) for m in shared)
     return [average for average in found if average is not None]
 

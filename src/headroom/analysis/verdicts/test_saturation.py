@@ -13,15 +13,9 @@ from headroom.experiment.protocol.run import FloatArray, ResourceTable, Run
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
 from tests.support.example_session import run_study
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "queue"
-title = "Up to which load?"
-seed = 3
-
-[[experiment]]
-name = "load"
+STUDY = Head("queue", "Up to which load?", "load", seed=3).then("""\
 system = { name = "model", file = "queue.py", completions = 3000 }
 factors = { load = [0.5, 0.7, 1.3] }
 replications = { count = 3 }
@@ -49,7 +43,7 @@ metric = "response_s_p95"
 where = { load = 1.3 }
 value = 1.0
 tolerance = 0.5
-"""
+""")
 QUEUE = '''
 from typing import Annotated
 

@@ -15,15 +15,9 @@ from headroom.errors import ExitCode
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.runner import run_plan
 from headroom.gate import threshold
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "cost"
-title = "Cost"
-seed = 3
-
-[[experiment]]
-name = "count"
+STUDY = Head("cost", "Cost", "count", seed=3).then("""\
 factors = { n = [2, 3] }
 replications = { count = 7 }
 responses = ["steps"]
@@ -37,7 +31,7 @@ name = "steps"
 unit = "1"
 better = "low"
 regex = '(\\d+)'
-"""
+""")
 SLOW, FAST = "echo $(($1 * 120 + $$ % 2))", "echo $(($1 * 100 + $$ % 2))"
 
 

@@ -11,19 +11,13 @@ from typer.testing import CliRunner, Result
 
 from headroom.cli.app import app
 from headroom.experiment.journal.journal import Journal
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "naps"
-title = "Naps <i>"
-seed = 1
-
-[[experiment]]
-name = "nap"
+STUDY = Head("naps", "Naps <i>", "nap").then("""\
 system = { name = "command", argv = ["true"] }
 replications = { count = 2 }
 responses = ["wall_s"]
-"""
+""")
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ def solve(
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Solve a model by theory: exact where it can be, else labelled an approximation and why."""
+    """Solve a model by theory: exactly, with a known error, or else by a short simulation."""
     axes = [parse_axis(text) for text in settings or []]
     if is_study(subject):
         points = list(solve_plan(session.open_plan(Path(subject), quick=quick), axes))

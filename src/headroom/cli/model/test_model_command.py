@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from headroom.cli.app import app
 from headroom.errors import ExitCode
 from headroom.simulation import Model, canonical_json, exponential
+from tests.support.study_text import Head
 
 SHOP = """
 from typing import Annotated
@@ -84,18 +85,11 @@ def test_what_has_no_effect_is_remarked_on_beside_the_model(tmp_path: Path) -> N
     assert "remark" not in answer.stdout
 
 
-STUDY = """
-schema = 1
-name = "shop"
-title = "Shop"
-seed = 1
-
-[[experiment]]
-name = "users"
+STUDY = Head("shop", "Shop", "users").then("""\
 system = { name = "model", file = "shop.py", function = "shop", completions = 2000 }
 factors = { users = [1, 2] }
 replications = { count = 2 }
-"""
+""")
 
 
 @pytest.mark.parametrize(

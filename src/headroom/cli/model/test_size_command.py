@@ -9,16 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headroom.cli.app import app
+from tests.support.study_text import Head
 
 QUICK = ("--completions", "2000", "--jobs", "1", "--quiet")
-STUDY = """
-schema = 1
-name = "shop"
-title = "A shop"
-seed = 1
-
-[[experiment]]
-name = "load"
+STUDY = Head("shop", "A shop", "load").then("""\
 system = { name = "model", model = "interactive", completions = 2000 }
 fixed = { service_s = 0.05 }
 factors = { users = [10, 20] }
@@ -26,7 +20,7 @@ factors = { users = [10, 20] }
 [[experiment]]
 name = "clock"
 system = { name = "command", argv = ["true"] }
-"""
+""")
 
 
 @pytest.fixture(autouse=True)

@@ -7,21 +7,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headroom.cli.app import app
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "shop"
-title = "A shop"
-seed = 1
-
-[[experiment]]
-name = "load"
+STUDY = Head("shop", "A shop", "load").then("""\
 responses = ["throughput", "response_s_mean"]
 system = { name = "model", model = "interactive", completions = 4000 }
 fixed = { service_s = 0.05 }
 factors = { users = [5, 20, 40, 60] }
 replications = { count = 4 }
-"""
+""")
 
 
 @pytest.fixture(autouse=True)

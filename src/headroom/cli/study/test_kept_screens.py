@@ -10,19 +10,13 @@ from typer.testing import CliRunner, Result
 
 from headroom.cli import session
 from headroom.cli.app import app
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "shop"
-title = "A shop"
-seed = 1
-
-[[experiment]]
-name = "load"
+STUDY = Head("shop", "A shop", "load").then("""\
 system = { name = "model", file = "model.py", completions = 500 }
 replications = { count = 2 }
 factors.rate = [0.5, 1.0]
-"""
+""")
 MODEL = """
 import os
 from pathlib import Path

@@ -7,14 +7,9 @@ from typer.testing import CliRunner
 
 from headroom.cli.app import app
 from headroom.errors import ExitCode
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "shop"
-title = "How long does a page take?"
-seed = 1
-[[experiment]]
-name = "one_level"
+STUDY = Head("shop", "How long does a page take?", "one_level").then("""\
 system = { name = "model", model = "mmc", completions = 2_000 }
 fixed = { service_s = 0.01, servers = 2 }
 factors.utilization = [0.5]
@@ -30,7 +25,7 @@ method = "least-squares"
 [experiment.fit.options]
 parameters = { service_s = [0.001, 0.1], servers = [1, 8] }
 metrics = ["throughput"]
-"""
+""")
 REASON = "experiment 'predicted' has no runs: "
 
 

@@ -69,6 +69,7 @@ def encode_run(run: Run) -> bytes:
         "blockers": {name: list(stations) for name, stations in run.blockers.items()},
         "unawaited": {kind: list(names) for kind, names in run.unawaited.items()},
         "overloads": _floats(run.overloads),
+        "meanless": list(run.meanless),
         "offered": _floats(run.offered),
         "observed": _floats(run.observed),
         "artefacts": [[one.name, one.kind, one.content] for one in run.artefacts],
@@ -110,6 +111,7 @@ def _unpack_run(fields: dict[str, Any]) -> Run:
         blockers={name: tuple(names) for name, names in fields.get("blockers", {}).items()},
         unawaited={kind: tuple(names) for kind, names in fields.get("unawaited", {}).items()},
         overloads=fields.get("overloads", {}),
+        meanless=tuple(fields.get("meanless", [])),
         offered=fields.get("offered", {}),
         observed=fields.get("observed", {}),
         artefacts=tuple(

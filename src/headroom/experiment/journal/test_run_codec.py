@@ -189,6 +189,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         blockers={"s": ("t",)},
         unawaited={"station": ("t",)},
         overloads={"station.s": 1.2},
+        meanless=("station.s",),
         offered={"throughput": 5.0},
         observed={"machine.cpu": 2.0},
         artefacts=(Artefact(name="a.log", kind="log", content=b"\xff"),),

@@ -215,6 +215,9 @@ class Run:
     overloads
         ``station.NAME`` or ``pool.NAME`` to the load that open arrivals offer to it, per server or
         token, for those that are offered 1 or more: their queues grow without bound.
+    meanless
+        ``station.NAME`` or ``class.NAME`` of what has no mean wait or response, whatever the length
+        of a run: some service time has no variance.
     offered
         Metric to how much of it the load generator asked for, for measured open loads that report
         it.
@@ -252,6 +255,7 @@ class Run:
     blockers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unawaited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overloads: Mapping[str, float] = field(default_factory=dict)
+    meanless: tuple[str, ...] = ()
     offered: Mapping[str, float] = field(default_factory=dict)
     observed: Mapping[str, float] = field(default_factory=dict)
     artefacts: tuple[Artefact, ...] = ()

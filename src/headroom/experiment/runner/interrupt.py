@@ -9,7 +9,7 @@ gone, unless it is ignored (nohup). In all cases every stored row stays stored.
 import os
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 _MESSAGE = (
@@ -51,12 +51,7 @@ class Interrupt:
                 self._previous[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._on_terminate)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         self._previous = {}

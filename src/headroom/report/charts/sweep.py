@@ -70,8 +70,6 @@ class _Sweep:
     metric: str
     axis: Dimension
     series: Dimension | None
-    is_side_by_side: bool
-    """Whether a level has one mark for each series."""
     held: Sequence[Dimension]
     printed: Sequence[ClaimResult]
     scale: Scale
@@ -150,7 +148,7 @@ def _panel(
     is_log = _is_log(estimates)
     sweep = _Sweep(
         experiment=experiment, metric=metric, axis=axis, series=beside or _lead_of(axis),
-        is_side_by_side=beside is not None, held=held, scale=scale, is_log=is_log,
+        held=held, scale=scale, is_log=is_log,
         printed=[claim for claim in claims if claim.metric == metric and claim.printed],
         limits=limits_of(experiment, metric, scale, ends, is_log=is_log),
     )  # fmt: skip

@@ -9,24 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from headroom.analysis.answer_evidence import (
-    Bounded,
-    Changes,
-    Comparison,
-    Effects,
-    Enough,
-    Limit,
-    Losses,
-    Record,
-    Reproduction,
-    Safe,
-    Saturated,
-    Scale,
-    SinglePoint,
-    Statement,
-    Target,
-    TradeOff,
-)
+from headroom.analysis import answer_evidence as said
 from headroom.analysis.results import ExperimentResult, LimitCrossing, PointResult, StudyResult
 from headroom.experiment.protocol.system import Value
 
@@ -50,7 +33,7 @@ def faults_of(result: StudyResult) -> list[str]:
     for statement, name in names:
         check = _CHECKS.get(type(statement))
         experiment = result.experiment_named(name)
-        if isinstance(statement, Reproduction):
+        if isinstance(statement, said.Reproduction):
             found += _claims(statement, result)
         elif check is not None and experiment is not None:
             found += [f"{name}: {fault}" for fault in check(statement, experiment)]
@@ -58,7 +41,7 @@ def faults_of(result: StudyResult) -> list[str]:
     return list(dict.fromkeys([*found, *(f for one in records for f in _keys(one, result))]))
 
 
-def _keys(record: Record, result: StudyResult) -> Iterator[str]:
+def _keys(record: said.Record, result: StudyResult) -> Iterator[str]:
     """Yield that a record stands on points that its experiment does not have."""
     experiment = result.experiment_named(record.experiment)
     known = {point.key for point in experiment.points} if experiment else set()
@@ -91,13 +74,13 @@ def _is_like(one: float, other: float, tolerance: float = _NEAR) -> bool:
     return abs(one - other) <= tolerance * max(abs(one), abs(other), 1e-300)
 
 
-def _is_within(ratio: float, said: Bounded) -> bool:
+def _is_within(ratio: float, said: said.Bounded) -> bool:
     """Return whether a ratio of values may be one that comes from pairs of runs."""
     low, high = (said.value if end is None else end for end in (said.low, said.high))
     return low <= ratio <= high or _is_like(ratio, said.value, _APART)
 
 
-def _target(found: Target, experiment: ExperimentResult) -> Iterator[str]:
+def _target(found: said.Target, experiment: ExperimentResult) -> Iterator[str]:
     factor = found.level.factor
     limits = [
         one for one in experiment.limits if one.factor == factor and _is_at(one.where, found.where)
@@ -131,7 +114,7 @@ def _excess(point: PointResult, limit: LimitCrossing) -> float:
     return (limit.at_least or 0.0) - known.value
 
 
-def _saturated(found: Saturated, experiment: ExperimentResult) -> Iterator[str]:
+def _saturated(found: said.Saturated, experiment: ExperimentResult) -> Iterator[str]:
     if found.level is None:
         return
     name = found.level.factor
@@ -141,7 +124,7 @@ def _saturated(found: Saturated, experiment: ExperimentResult) -> Iterator[str]:
             yield f"{name} {found.level.value} is called saturated, and its point is not"
 
 
-def _limit(found: Limit, experiment: ExperimentResult) -> Iterator[str]:
+def _limit(found: said.Limit, experiment: ExperimentResult) -> Iterator[str]:
     """Yield that another station is clearly busier than the part that is said to limit."""
     if found.part.kind != "station" or found.part.utilization is None:
         return
@@ -159,7 +142,7 @@ def _limit(found: Limit, experiment: ExperimentResult) -> Iterator[str]:
             yield f"{found.part.name} is said to limit, and {most} is higher"
 
 
-def _comparison(found: Comparison, experiment: ExperimentResult) -> Iterator[str]:
+def _comparison(found: said.Comparison, experiment: ExperimentResult) -> Iterator[str]:
     rows = _rows(experiment, found.metric, found.where)
     names = found.first.keys() | found.second.keys()
 
@@ -184,7 +167,7 @@ def _comparison(found: Comparison, experiment: ExperimentResult) -> Iterator[str
             yield f"not at least {low:g} times: a row has {min(turned):g}"
 
 
-def _effects(found: Effects, experiment: ExperimentResult) -> Iterator[str]:
+def _effects(found: said.Effects, experiment: ExperimentResult) -> Iterator[str]:
     rows = _rows(experiment, found.metric, found.where)
     firsts, seconds = (
         _by_place([row for row in rows if _is_at(row[0], setting)], found)
@@ -207,7 +190,7 @@ def _effects(found: Effects, experiment: ExperimentResult) -> Iterator[str]:
 
 
 def _by_place(
-    rows: Sequence[Row], found: Effects
+    rows: Sequence[Row], found: said.Effects
 ) -> dict[frozenset[tuple[str, Value]], list[float]]:
     """Return values by the levels that tell the effects apart."""
     names = {name for effect in found.effects for name in effect.where}
@@ -218,11 +201,11 @@ def _by_place(
     return places
 
 
-def _is_in(said: Bounded | None, values: Sequence[float]) -> bool:
+def _is_in(said: said.Bounded | None, values: Sequence[float]) -> bool:
     return said is not None and any(_is_like(said.value, one) for one in values)
 
 
-def _may_be(ratio: float, above: Bounded | None, below: Bounded | None) -> bool:
+def _may_be(ratio: float, above: said.Bounded | None, below: said.Bounded | None) -> bool:
     """Return whether a ratio lies between those of the ends of two intervals."""
     if above is None or below is None or not below.value:
         return True
@@ -232,7 +215,7 @@ def _may_be(ratio: float, above: Bounded | None, below: Bounded | None) -> bool:
     return ends[0] * (1.0 - _APART) <= ratio <= ends[1] * (1.0 + _APART)
 
 
-def _enough(found: Enough, experiment: ExperimentResult) -> Iterator[str]:
+def _enough(found: said.Enough, experiment: ExperimentResult) -> Iterator[str]:
     factor = found.best.factor
     rows = [
         (float(levels[factor]), value, better)
@@ -251,7 +234,7 @@ def _enough(found: Enough, experiment: ExperimentResult) -> Iterator[str]:
         yield f"{factor} {found.less.level.value} is called too few, and reaches the goal"
 
 
-def _scale(found: Scale, experiment: ExperimentResult) -> Iterator[str]:
+def _scale(found: said.Scale, experiment: ExperimentResult) -> Iterator[str]:
     factor = found.end.factor
     pairs = [
         (math.log(float(levels[factor])), math.log(value))
@@ -266,7 +249,7 @@ def _scale(found: Scale, experiment: ExperimentResult) -> Iterator[str]:
         yield f"the power is not {found.power.value:g}: the rows give {power:g}"
 
 
-def _safe(found: Safe, experiment: ExperimentResult) -> Iterator[str]:
+def _safe(found: said.Safe, experiment: ExperimentResult) -> Iterator[str]:
     for count in found.counts:
         largest = max(
             (p.estimates[count.metric].maximum for p in experiment.points
@@ -277,14 +260,14 @@ def _safe(found: Safe, experiment: ExperimentResult) -> Iterator[str]:
             yield f"{count.metric} is not {count.value:g}: a run has {largest:g}"
 
 
-def _single(found: SinglePoint, experiment: ExperimentResult) -> Iterator[str]:
+def _single(found: said.SinglePoint, experiment: ExperimentResult) -> Iterator[str]:
     for value in found.values:
         rows = [v for _, v, _ in _rows(experiment, value.metric, found.where)]
         if not any(_is_like(value.value, one) for one in rows):
             yield f"{value.metric} {value.value:g} at {found.where} is that of no row"
 
 
-def _losses(found: Losses, experiment: ExperimentResult) -> Iterator[str]:
+def _losses(found: said.Losses, experiment: ExperimentResult) -> Iterator[str]:
     outcome = found.outcome
     done = [
         value
@@ -300,7 +283,7 @@ def _losses(found: Losses, experiment: ExperimentResult) -> Iterator[str]:
         yield f"{found.points} points are said to lose work, not {losing}"
 
 
-def _trade_off(found: TradeOff, experiment: ExperimentResult) -> Iterator[str]:
+def _trade_off(found: said.TradeOff, experiment: ExperimentResult) -> Iterator[str]:
     for goal in found.goals:
         rows = _rows(experiment, goal.metric, found.where)
         own = [value for levels, value, _ in rows if _is_at(levels, goal.settings[0])]
@@ -309,7 +292,7 @@ def _trade_off(found: TradeOff, experiment: ExperimentResult) -> Iterator[str]:
             yield f"{goal.settings[0]} is called best for {goal.metric}, and a row is better"
 
 
-def _changes(found: Changes, _: ExperimentResult) -> Iterator[str]:
+def _changes(found: said.Changes, _: ExperimentResult) -> Iterator[str]:
     for change in filter(None, [found.best, found.further, *found.also]):
         if change.gain is not None and change.before and change.after:
             ratio = change.after / change.before
@@ -322,22 +305,22 @@ def _changes(found: Changes, _: ExperimentResult) -> Iterator[str]:
                 yield f"a change does not keep {found.bound:g}: it gives {change.after:g}"
 
 
-def _claims(found: Reproduction, result: StudyResult) -> Sequence[str]:
+def _claims(found: said.Reproduction, result: StudyResult) -> Sequence[str]:
     holds = sum(claim.verdict == "holds" for claim in result.claims)
     return [] if holds == found.holds else [f"{found.holds} findings are said to hold, not {holds}"]
 
 
-_CHECKS: dict[type[Statement], Callable[[Any, ExperimentResult], Iterator[str]]] = {
-    Target: _target,
-    Saturated: _saturated,
-    Limit: _limit,
-    Comparison: _comparison,
-    Effects: _effects,
-    Enough: _enough,
-    Scale: _scale,
-    Safe: _safe,
-    SinglePoint: _single,
-    Losses: _losses,
-    TradeOff: _trade_off,
-    Changes: _changes,
+_CHECKS: dict[type[said.Statement], Callable[[Any, ExperimentResult], Iterator[str]]] = {
+    said.Target: _target,
+    said.Saturated: _saturated,
+    said.Limit: _limit,
+    said.Comparison: _comparison,
+    said.Effects: _effects,
+    said.Enough: _enough,
+    said.Scale: _scale,
+    said.Safe: _safe,
+    said.SinglePoint: _single,
+    said.Losses: _losses,
+    said.TradeOff: _trade_off,
+    said.Changes: _changes,
 }

@@ -32,7 +32,6 @@ _ZONE_PX = 10.0
 """Height of the words about a zone above the plot, clear of a number at its upper edge."""
 _WORDS_PX = 190.0
 """Width at which the words of a mark are broken."""
-_ABOVE: tuple[Side, ...] = ("above left", "above", "above right")
 _BELOW_LEFT: tuple[Side, ...] = ("left", "above left", "below left", "below")
 
 

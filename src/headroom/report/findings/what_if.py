@@ -14,6 +14,7 @@ from headroom.analysis.results import (
     WhatIfResult,
 )
 from headroom.quantities import format_bounds, format_given, format_ratio
+from headroom.report.notes.remarks import cautions_of
 from headroom.report.notes.saturation import saturation_words
 from headroom.report.numbers import format_estimate
 from headroom.report.sentences.bottleneck import bottleneck_text
@@ -222,6 +223,8 @@ def render_what_ifs(
     screen.line(where or label_point(point, experiment.factors), "bold")
     if point.bottleneck is not None:
         screen.item("Now", bottleneck_text(point.bottleneck, point.estimates))
+    for caution in cautions_of(point):
+        screen.item("Caution", caution, "yellow")
     render_what_if_table(point, screen)
     if at_most is not None:
         screen.item("Pairs", _pairs_words([one.done for one in point.what_ifs], at_most))

@@ -66,6 +66,8 @@ def absent_words(absent: Absent | None) -> str:
         return ""
     if absent.code == "saturated":
         return "the point is saturated"
+    if absent.code == "no_mean":
+        return "the mean does not exist, as some service has no variance; percentiles do"
     needed, found = absent.needed or 0.0, absent.found or 0.0
     if absent.code == "few_bursts":
         return (

@@ -4,7 +4,7 @@ Invariant: prints what a `Forecast` holds; nothing is computed here.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from rich.console import Console
@@ -13,6 +13,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.forecasts import Forecast, Limits
 from headroom.quantities import (
     choose_scale,
+    format_bounds,
     format_given,
     format_level,
     format_levels,
@@ -33,6 +34,16 @@ _STATION_METRICS = {
 _RESOURCES = ("station", "pool")
 _REASONS_AT_MOST = 10
 _ROWS_AT_MOST = 1000
+SIMULATED_RUNS = 8
+"""Runs of the short simulation in place of an estimate."""
+
+
+class Simulated(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean of a short simulation, in base units, with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
 
 
 class SolvedPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +59,25 @@ class SolvedPoint(msgspec.Struct, frozen=True, kw_only=True):
         The answer.
     simulate
         A command that simulates it for a short time; empty if a study does.
+    simulated, simulated_completions
+        What a short simulation gives where formulas give no estimate, and the completions of each
+        of its runs; empty without one.
     """
 
     name: str
     levels: dict[str, Value]
     forecast: Forecast
     simulate: str = ""
+    simulated: dict[str, Simulated] = {}
+    simulated_completions: int = 0
+
+    def found(self) -> Iterator[tuple[str, float, str]]:
+        """Yield each metric with its value and how it was found; what formulas know comes first."""
+        for metric, value in self.forecast.values.items():
+            yield metric, value, self.forecast.method
+        for metric, one in self.simulated.items():
+            if metric not in self.forecast.values:
+                yield metric, one.value, "short simulation"
 
 
 def unit_of(metric: str) -> str:
@@ -94,7 +118,12 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
     forecast = point.forecast
     title = f"{point.name}: {format_levels(point.levels)}" if point.levels else point.name
     screen.line(title, "bold")
-    screen.item("Answer", _label(forecast), "" if forecast.is_exact else "yellow")
+    answer = _simulated_words(point) if point.simulated else _label(forecast)
+    screen.item("Answer", answer, "" if forecast.is_exact else "yellow")
+    if forecast.known_error:
+        screen.item("Error", forecast.known_error)
+    for caution in forecast.cautions:
+        screen.item("Caution", f"{caution}.", "yellow")
     _render_reasons([point], screen)
     for limits in forecast.limits:
         screen.item("Bounds", _bounds_words(limits, is_only=len(forecast.limits) == 1))
@@ -107,14 +136,31 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         for metric, value in forecast.values.items()
         if not metric.startswith(_RESOURCES) and (len(own) > 1 or "." not in metric)
     }
+    whole = {metric: one.value for metric, one in point.simulated.items()} | whole
     if whole:
         cells = [
-            format_given(value, unit_of(metric), metric=metric) for metric, value in whole.items()
+            _with_interval(metric, point.simulated[metric])
+            if metric not in forecast.values
+            else format_given(value, unit_of(metric), metric=metric)
+            for metric, value in whole.items()
         ]
         names = list(map(title_metric, whole))
         screen.table([Column("Metric", names), Column("Value", cells)])
     for kind in _RESOURCES:
         _render_resources(kind, forecast.values, screen)
+
+
+def _simulated_words(point: SolvedPoint) -> str:
+    nothing = "the mean does not exist" if point.forecast.is_exact else "no formula applies"
+    why = point.forecast.method.partition(": ")[2] or nothing
+    return (
+        f"short simulation, {SIMULATED_RUNS} runs of {point.simulated_completions:,} completions "
+        f"with 95% intervals: {why}"
+    )
+
+
+def _with_interval(metric: str, found: Simulated) -> str:
+    return format_bounds(found.value, found.low, found.high, unit_of(metric), metric=metric)
 
 
 def _label(found: Forecast) -> str:
@@ -140,7 +186,11 @@ def _render_reasons(points: Sequence[SolvedPoint], screen: Screen) -> None:
 
 def _offer(points: Sequence[SolvedPoint], screen: Screen) -> None:
     """Print the command that simulates a point without an estimate for a short time."""
-    told = [point for point in points if point.forecast.refused and point.simulate]
+    told = [
+        point
+        for point in points
+        if point.forecast.refused and point.simulate and not point.simulated
+    ]
     if told:
         screen.item("Simulate", told[0].simulate)
 
@@ -216,34 +266,72 @@ def _value_column(metric: str, unit: str, values: Sequence[float]) -> Column:
 
 def _render_table(name: str, points: Sequence[SolvedPoint], screen: Screen) -> None:
     screen.line(name, "bold")
-    shown = points[:_ROWS_AT_MOST]
-    factors = dict.fromkeys(factor for point in shown for factor in point.levels)
+    rows = _folded(points)
+    shown = [row[0] for row in rows[:_ROWS_AT_MOST]]
+    factors = dict.fromkeys(factor for point in points for factor in point.levels)
     columns = [
         Column(
             factor,
-            [format_level(point.levels.get(factor)) for point in shown],
+            [_levels_cell(factor, row) for row in rows[:_ROWS_AT_MOST]],
             is_number=all(isinstance(point.levels.get(factor), (int, float)) for point in shown),
         )
         for factor in factors
     ]
     for metric in ("throughput", "response_s_mean", "response_s_p95"):
-        values = [point.forecast.values.get(metric, math.nan) for point in shown]
+        values = [_value(point, metric) for point in shown]
         if not all(map(math.isnan, values)):
             columns.append(_value_column(metric, unit_of(metric), values))
     columns.append(Column("Busiest", [_busiest(point.forecast.values) for point in shown]))
-    labels = [_short_label(point.forecast) for point in shown]
+    labels = ["simulated" if one.simulated else _short_label(one.forecast) for one in shown]
     if len(set(labels)) > 1:  # One method for all stands below the table.
         columns.append(Column("Answer", labels))
     screen.table(columns)
-    if len(points) > len(shown):
-        screen.line(f"The first {len(shown):,} of {len(points):,} points; --json gives all.", "dim")
-    for method in dict.fromkeys(filter(None, (point.forecast.method for point in points))):
+    if len(rows) > len(shown):
+        screen.line(f"The first {len(shown):,} of {len(rows):,} rows; --json gives all.", "dim")
+    if len(rows) < len(points):
+        folded = f"{count_noun(len(points), 'point')} in {count_noun(len(rows), 'row')}"
+        screen.line(f"{folded}: equal answers one after another are one row.", "dim")
+    methods = dict.fromkeys(
+        _simulated_words(one) if one.simulated else one.forecast.method for one in points
+    )
+    for method in filter(None, methods):
         screen.item("Method", method)
+    for error in dict.fromkeys(filter(None, (one.forecast.known_error for one in points))):
+        screen.item("Error", error)
     _render_reasons(points, screen)
     _offer(points, screen)
     knees = {point.forecast.limits[0].knee for point in points if len(point.forecast.limits) == 1}
     if len(knees) == 1 and (knee := next(iter(knees))) is not None:
         screen.item("Knee", f"{format_given(knee, '1')} jobs")
+
+
+def _folded(points: Sequence[SolvedPoint]) -> list[list[SolvedPoint]]:
+    """Return the points by row: one after another with the same answer share one."""
+    rows: list[list[SolvedPoint]] = []
+    for point in points:
+        last = rows[-1][0] if rows else None
+        is_same = last is not None and point.levels.keys() == last.levels.keys()
+        if is_same and last is not None and _answer_of(point) == _answer_of(last):
+            rows[-1].append(point)
+        else:
+            rows.append([point])
+    return rows
+
+
+def _answer_of(point: SolvedPoint) -> tuple[object, ...]:
+    return point.forecast, point.simulated
+
+
+def _levels_cell(factor: str, row: Sequence[SolvedPoint]) -> str:
+    """Return the level of a factor in a row, or its first and last one."""
+    levels = list(dict.fromkeys(format_level(point.levels.get(factor)) for point in row))
+    return levels[0] if len(levels) == 1 else f"{levels[0]} to {levels[-1]}"
+
+
+def _value(point: SolvedPoint, metric: str) -> float:
+    """Return what a formula gives, else what a short simulation does."""
+    simulated = point.simulated.get(metric)
+    return point.forecast.values.get(metric, simulated.value if simulated else math.nan)
 
 
 def _busiest(values: Mapping[str, float]) -> str:

@@ -11,9 +11,12 @@ from typing import TypeAlias
 from headroom.simulation.checks.parsed import Parsed, parse_model
 from headroom.simulation.checks.structure import Acquire, Node, Prioritize, Use, walk
 from headroom.simulation.language.model import Model
+from headroom.simulation.laws.distribution import Distribution
 
 Remark: TypeAlias = tuple[str, str]
 """Line of Python, and the problem there."""
+_MOVED = 0.01
+"""Share by which the cut at 0 moves the mean of a normal law at least, to be worth a word."""
 
 
 class ModelWarning(UserWarning):
@@ -60,6 +63,36 @@ def _found(model: Model) -> Iterator[Remark]:
     yield from _idle(model, nodes)
     yield from _attributes(model)
     yield from _priorities(parsed, nodes)
+    yield from cut_normals(model)
+
+
+def cut_normals(model: Model) -> Iterator[Remark]:
+    """Yield the normal laws whose mean is another one than was written, as they are cut at 0.
+
+    Examples
+    --------
+    >>> from headroom.simulation import Model, exponential, normal
+    >>> model = Model("queue", time_unit="s")
+    >>> visit = model.program("visit")
+    >>> visit.use(model.station("desk"), normal(10, 20))
+    >>> model.open_class("visitors", visit, interarrival=exponential(60))
+    >>> [what for _, what in cut_normals(model)]
+    ['normal(10, 20) is drawn again while negative, so its mean is 20.2']
+    """
+    drawn: list[tuple[str, object]] = [
+        (step.location, amount)
+        for program in model.programs.values()
+        for step in program.steps
+        for amount in step.amounts.values()
+    ]
+    drawn += [(one.location, one.law) for one in model.classes.values()]
+    for location, amount in drawn:
+        if isinstance(amount, Distribution) and amount.kind == "normal":
+            given = dict(amount.parameters)
+            mean, deviation = float(str(given["mean"])), float(str(given["deviation"]))
+            if abs(amount.mean - mean) > _MOVED * amount.mean:
+                what = f"normal({mean:g}, {deviation:g}) is drawn again while negative"
+                yield location, f"{what}, so its mean is {amount.mean:.3g}"
 
 
 def _idle(model: Model, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:

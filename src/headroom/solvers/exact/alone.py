@@ -3,13 +3,13 @@
 An open network stays exact if its only violations are single queues at the very end of the routes.
 Such a queue is fed by Poisson flows (from outside, or out of the product-form part: Burke 1956,
 Kelly 1979), and jobs leave the network after it. For them the formulas of `open_network` are
-theorems: Pollaczek and Khinchine, Cobham, and M/M/c/K.
+theorems: Pollaczek and Khinchine, and Cobham. A queue by itself may have other arrivals,
+breakdowns or impatient jobs (`headroom.solvers.exact.single_queue`).
 """
-
-import math
 
 from headroom.solvers.approximate.unequal import are_told_apart
 from headroom.solvers.exact.product_form import feeders, law_reasons, structure_reasons
+from headroom.solvers.exact.single_queue import single_queue
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Network
 from headroom.solvers.reasons import Reason
 from headroom.solvers.walk import OUTSIDE
@@ -17,11 +17,12 @@ from headroom.solvers.walk import OUTSIDE
 
 def exact_formula(network: Network) -> str:
     """Return the name of the theorem that makes an open network exact, empty if none does."""
-    if (
-        network.reasons
-        or network.pools
-        or any(class_.arrivals.reason for class_ in network.classes)
-    ):
+    if network.reasons or network.pools or network.closed:
+        return ""
+    visited = [row for row in network.queues if network.visits[row].any()]
+    if len(visited) == 1 and (alone := _alone(network, visited[0])):
+        return alone
+    if not _is_patient(network) or any(class_.arrivals.reason for class_ in network.classes):
         return ""
     names: dict[str, str] = {}
     for row, station in enumerate(network.stations):
@@ -39,26 +40,37 @@ def exact_formula(network: Network) -> str:
 def _formula(network: Network, row: int, structure: list[Reason], laws: list[Reason]) -> str:
     station = network.stations[row]
     if structure:
-        is_loss = station.rejects and math.isfinite(station.places) and len(structure) == 1
-        is_once = bool((network.visits[row] == 1).all())
-        has_one_law = not laws and len(network.queues) == 1 and is_once
-        if (
-            station.work_rates
-            and are_told_apart(station.speeds)
-            and not laws
-            and len(structure) == 1
-        ):
+        is_unequal = station.work_rates and are_told_apart(station.speeds)
+        if is_unequal and not laws and len(structure) == 1:
             return "M/M/c with servers of different speed"
-        return "M/M/c/K" if is_loss and has_one_law and station.discipline in INDIFFERENT else ""
+        return "" if station.rejects else _alone(network, row)
     only_priority = all(law.kind == "priority" for law in laws)
     if station.discipline in PRIORITY and station.servers == 1:
         is_preemptive = station.discipline == "priority_preempt"
         return "M/G/1 with preemptive priorities" if is_preemptive else "Cobham's formula"
     if station.discipline == "priority" and only_priority:
         return "Cobham's formula for M/M/c"
-    if station.discipline in INDIFFERENT and station.servers == 1:
-        return "Pollaczek and Khinchine"
-    return ""
+    is_mg1 = station.discipline in INDIFFERENT and station.servers == 1
+    return "Pollaczek and Khinchine" if is_mg1 else _alone(network, row)
+
+
+def _alone(network: Network, row: int) -> str:
+    """Return the name of the exact solution of a station by itself, for Poisson arrivals at least.
+
+    Where a formula or product form says the same, that is named.
+    """
+    station = network.stations[row]
+    is_poisson = not any(class_.arrivals.reason for class_ in network.classes)
+    structure = structure_reasons(network, station)
+    is_plain = is_poisson and not structure and _is_patient(network)
+    if is_plain and (station.servers == 1 or not law_reasons(network, row)):
+        return ""
+    found = single_queue(network, row)
+    return found.name if found is not None and found.is_exact else ""
+
+
+def _is_patient(network: Network) -> bool:
+    return not any(use.patience for one in network.classes for use in one.uses)
 
 
 def _is_last(network: Network, row: int, offenders: set[str]) -> bool:

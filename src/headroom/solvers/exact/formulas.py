@@ -12,6 +12,8 @@ Kingman (1961), Proc. Camb. Phil. Soc. 57, 902-904.
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import scipy
 
 
@@ -130,6 +132,46 @@ def mg1_wait_s(rate_per_s: float, service_s: float, c2: float) -> float:
     return load * (1.0 + c2) * service_s / (2.0 * (1.0 - load))
 
 
+def batch_wait_s(
+    rate_per_s: float, service_s: float, c2: float, *, size_mean: float, size_c2: float
+) -> float:
+    """Return the mean wait of M/G/1 whose jobs arrive in batches; the rate is that of jobs.
+
+    A job waits as at M/G/1 and for those of its batch before it, stretched by the load (Burke 1975,
+    Oper. Res. 23(4), 830-833).
+
+    Examples
+    --------
+    >>> batch_wait_s(0.5, 1.0, 1.0, size_mean=3.0, size_c2=0.0)
+    3.0
+    """
+    load = rate_per_s * service_s
+    if load >= 1:
+        return math.inf
+    ahead = (size_mean * (1.0 + size_c2) - 1.0) / 2.0
+    return mg1_wait_s(rate_per_s, service_s, c2) + ahead * service_s / (1.0 - load)
+
+
+def batched_jobs(servers: int, batches: float, sizes: npt.NDArray[np.float64]) -> float:
+    """Return the mean jobs at M/M/c with batch arrivals, by the flows between levels.
+
+    `batches` arrive in a mean service; `sizes` are the shares of batches of 0, 1, 2, ... jobs.
+
+    Examples
+    --------
+    >>> round(batched_jobs(1, 0.5, np.array([0.0, 1.0])), 9)
+    1.0
+    """
+    above = 1.0 - np.cumsum(sizes)  # the share of batches of more than k jobs
+    reach, shares = len(sizes), [1.0]
+    while len(shares) < 2 * servers + reach or shares[-1] > 1e-16 * max(shares):
+        recent = np.array(shares[-reach:])[::-1]
+        crossing = float(recent @ above[: len(recent)])
+        shares.append(batches * crossing / min(len(shares), servers))
+    found = np.array(shares)
+    return float(np.arange(len(found)) @ found / found.sum())
+
+
 def ggc_wait_s(
     servers: int, rate_per_s: float, service_s: float, *, arrival_c2: float, service_c2: float
 ) -> float:
@@ -180,25 +222,6 @@ def priority_waits_s(
         slowed = service * above / (1.0 - above) if is_preemptive else 0.0
         waits.append(slowed + seen / ((1.0 - above) * (1.0 - through)))
     return waits
-
-
-def mmck(servers: int, places: int, rate_per_s: float, service_s: float) -> tuple[float, float]:
-    """Return the loss share and the mean number of jobs of M/M/c/K, K = `places` with those served.
-
-    Examples
-    --------
-    >>> [round(x, 6) for x in mmck(1, 5, 0.8, 1.0)]
-    [0.088819, 1.868332]
-    """
-    offered = rate_per_s * service_s
-    logs = [0.0]
-    for n in range(1, places + 1):
-        logs.append(logs[-1] + math.log(offered / min(n, servers)))
-    top = max(logs)
-    weights = [math.exp(value - top) for value in logs]
-    total = math.fsum(weights)
-    mean = math.fsum(n * weight for n, weight in enumerate(weights)) / total
-    return weights[-1] / total, mean
 
 
 def fork_join_response_s(arms: int, rate_per_s: float, service_s: float) -> float:

@@ -40,6 +40,10 @@ def reasons_against(network: Network) -> list[Reason]:
         if class_.arrivals.reason:
             text = f"class {class_.name!r}: {class_.arrivals.reason}"
             found.append(Reason(arrival_kind(class_.arrivals), text))
+        for use in class_.uses:
+            if use.patience is not None:
+                what = f"{use.location}: jobs lose patience at station {use.station!r}"
+                found.append(Reason("patience", what))
     return [*found, *carried_reasons(network), *pool_reasons(network), *fork_reasons(network)]
 
 

@@ -12,16 +12,10 @@ from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import StudyError
 from headroom.systems.command import CommandSystem
 from headroom.systems.command.setup_table import CommandSetup
+from tests.support.study_text import Head
 
 BURN = "import time\nwhile time.process_time() < 0.9: pass\nprint('rate', 100)"
-STUDY = """
-schema = 1
-name = "observed"
-title = "Observed"
-seed = 1
-
-[[experiment]]
-name = "burn"
+STUDY = Head("observed", "Observed", "burn").then("""\
 replications = { count = 2 }
 
 [experiment.system]
@@ -36,7 +30,7 @@ throughput = "rate"
 name = "rate"
 unit = "1/s"
 regex = 'rate (\\d+)'
-"""
+""")
 
 
 @pytest.mark.deep

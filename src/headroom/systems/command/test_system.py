@@ -22,6 +22,7 @@ from headroom.experiment.study.file.study_file import load_study
 from headroom.systems.command import CommandSystem
 from headroom.systems.command.failure import CommandFailedError
 from headroom.systems.command.setup_table import CommandSetup
+from tests.support.study_text import Head
 
 MIB = 1024 * 1024
 
@@ -260,18 +261,12 @@ def test_a_failure_around_the_program_is_not_told_as_one_of_the_program(
 )
 def test_a_study_is_told_what_to_write(tmp_path: Path, text: str, words: str, cure: str) -> None:
     (tmp_path / "study.toml").write_text(
-        f"""
-schema = 1
-name = "s"
-title = "t"
-seed = 1
-[[experiment]]
-name = "e"
+        Head("s", "t", "e").then(f"""\
 factors = {{ n = [1, 2] }}
 [experiment.system]
 name = "command"
 {text}
-"""
+""")
     )
     with pytest.raises(StudyError) as caught:
         make_plan(load_study(tmp_path), quick=False)

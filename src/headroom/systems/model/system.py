@@ -16,6 +16,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
 from headroom.simulation import Model, SimulationResult
+from headroom.simulation.checks.existence import endless, meanless_rows
 from headroom.simulation.errors import OverloadError
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.simulation.runs.kernel_version import KERNEL_VERSION
@@ -304,6 +305,8 @@ class ModelSystem:
         early = self.missing_end(once.model)
         remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s, early)]
         remarks.append(unreached_remark(self.windows, end_s))
+        unsure = endless(once.model)
+        remarks += [one.text for one in unsure]
         note = "" if plan.is_terminating else periodic_note(once.model, end_s)
         return run_of(
             result,
@@ -313,6 +316,7 @@ class ModelSystem:
                 **own_values(self.function, result, self.code),
             },
             overloads={} if is_before_last_change(once.model, end_s) else overloads,
+            meanless=meanless_rows(once.model, unsure),
             remarks=tuple(filter(None, remarks)),
             notes=(note,) if note else (),
             ends_because=plan.ends_because,

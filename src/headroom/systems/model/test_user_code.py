@@ -3,7 +3,9 @@
 import importlib
 import sys
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -190,18 +192,26 @@ def test_the_digest_of_code_is_that_of_what_is_imported(tmp_path: Path) -> None:
 
 
 def test_a_function_that_does_not_return_is_named_with_its_numbers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    is_told, errors = Event(), StringIO()
+    told = errors.write
+
+    def write(text: str) -> int:
+        written = told(text)
+        is_told.set()
+        return written
+
+    errors.write = write  # type: ignore[method-assign]
     monkeypatch.setattr(source, "SLOW_S", 0.01)
-    told: list[str] = []
+    monkeypatch.setattr(sys, "stderr", errors)
 
     def build(rate: float) -> Model:
-        while not told:  # Until the other thread has spoken.
-            told.extend(capsys.readouterr().err.splitlines())
+        assert is_told.wait(timeout=60)
         return library.mm1(utilization=rate)
 
     source.built_model(build, {"rate": 0.5})
-    assert "build(rate = 0.5) has not returned" in told[0]
+    assert "build(rate = 0.5) has not returned" in errors.getvalue()
 
 
 def test_a_model_is_built_once_for_a_point_and_once_more_to_see_that_it_is_the_same(

@@ -13,18 +13,12 @@ import pytest
 
 from headroom.recording.leftovers import PREFIX
 from headroom.systems.storage.targets.places import memory_folder
+from tests.support.study_text import Head
 
 MIB = 1 << 20
 LOOK_EVERY_S = 0.005
 """Pause between two looks at a state without an event; busy waiting takes a processor."""
-STUDY = """
-schema = 1
-name = "disks"
-title = "Two targets"
-seed = 7
-
-[[experiment]]
-name = "load"
+STUDY = Head("disks", "Two targets", "load", seed=7).then("""\
 fixed = {{ seconds = {seconds}, read_share = {read_share} }}
 factors = {{ target = ["one", "two"] }}
 responses = ["throughput", "response_s_mean"]
@@ -51,7 +45,7 @@ experiment = "load"
 metric = "response_s_mean"
 factor = "target"
 order = ["one", "two"]
-"""
+""")
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from headroom.systems.storage.targets.session import Session
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.targets.targets import Target
 from tests.support.storage_sessions import config_of, session_of
+from tests.support.study_text import Head
 
 Mounted = Callable[..., SoftMount]
 NEVER_S = 9e5
@@ -286,13 +287,7 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
         time.sleep(LOOK_EVERY_S)
 
 
-_STUDY = """
-schema = 1
-name = "frozen"
-title = "Frozen"
-seed = 1
-[[experiment]]
-name = "files"
+_STUDY = Head("frozen", "Frozen", "files").then("""\
 fixed = {{ workload = "postmark", postmark_files = 2000, postmark_transactions = 1_000_000_000 }}
 responses = ["throughput"]
 replications = {{ count = 2 }}
@@ -302,7 +297,7 @@ reserve = 0
 silence_s = 1.0
 drain_s = 0.1
 targets.one = {{ kind = "folder", path = "{place}" }}
-"""
+""")
 
 
 @pytest.mark.deep

@@ -7,21 +7,16 @@ from pathlib import Path
 
 import pytest
 
-STUDY = """
-schema = 1
-name = "limits"
-title = "A machine at its limit"
-seed = 5
+from tests.support.study_text import Head
 
-[[experiment]]
-name = "machine"
+STUDY = Head("limits", "A machine at its limit", "machine", seed=5).then("""\
 responses = ["throughput"]
 system = {{ name = "model", file = "model.py", completions = {completions} }}
 fixed = {{ processing_nodes = {{ value = 1, source = "assumed: small" }} }}
 factors = {factors}
 replications = {{ count = 3 }}
 
-"""
+""")
 MODEL = """
 from headroom.systems.transactions import machine_model
 

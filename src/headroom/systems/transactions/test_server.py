@@ -17,6 +17,7 @@ from headroom.systems.transactions.theory.demands import (
     mean_counts,
 )
 from headroom.systems.transactions.workload.tpcc import Kind
+from tests.support.study_text import Head
 
 SERVER = machine_model("server")
 
@@ -101,19 +102,12 @@ def test_every_report_of_the_server_says_how_far_off_it_was(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.toml").write_text(
-        """
-schema = 1
-name = "mine"
-title = "A server"
-seed = 1
-
-[[experiment]]
-name = "load"
+        Head("mine", "A server", "load").then("""\
 system = { name = "model", model = "server" }
 replications = { count = 2 }
 fixed = { processing_nodes = 1, processors = 2, terminals = 5, transactions_per_terminal = 100 }
 factors.io_nodes = [1, 2]
-"""
+""")
     )
     answer = CliRunner().invoke(app, ["run", ".", "--quiet", "--all"], env={"COLUMNS": "200"})
     assert "41% more at 16" in answer.stdout

@@ -23,6 +23,7 @@ from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.study.plan import Plan
 from tests.support.dask_processes import DaskProcesses
 from tests.support.study_sessions import after_commits, run_study
+from tests.support.study_text import Head
 
 pytestmark = pytest.mark.deep
 
@@ -58,18 +59,11 @@ host = "db1"
 system = { name = "fake-located" }
 replications.count = 2
 """
-COMMAND = """
-schema = 1
-name = "far"
-title = "Measured elsewhere"
-seed = 1
-
-[[experiment]]
-name = "program"
+COMMAND = Head("far", "Measured elsewhere", "program").then("""\
 host = "db1"
 system = { name = "command", argv = ["sh", "{study}/program.sh", "LOCK"] }
 replications.count = 4
-"""
+""")
 ALONE = "mkdir $1 && sleep 0.1 && rmdir $1"
 ENDLESS = "echo $$ > $1 && sleep 1000"
 

@@ -25,6 +25,7 @@ from headroom.experiment.study.design import Plan, make_plan
 from headroom.experiment.study.file.study_file import load_study
 from tests.support.dask_processes import DaskProcesses
 from tests.support.study_sessions import after_commits, run_study
+from tests.support.study_text import Head
 
 pytestmark = pytest.mark.deep
 
@@ -55,14 +56,7 @@ with socket.create_connection((host, int(port))) as server:
     print(server.recv(200).decode())
 time.sleep(float(length_s))
 """
-STUDY = """\
-schema = 1
-name = "roles"
-title = "A server on another machine"
-seed = 1
-
-[[experiment]]
-name = "served"
+STUDY = Head("roles", "A server on another machine", "served").then("""\
 HOSTS
 replications.count = 4
 
@@ -82,7 +76,7 @@ name = "front"
 role = "balancer"
 argv = ["{python}", "{study}/server.py", "{front.host}", "{front.port}", "{db.host}:{db.port}",
   "PIDS"]
-"""
+""")
 APART = 'hosts = { load = "gen1", server = "db1", balancer = "gen1" }'
 
 

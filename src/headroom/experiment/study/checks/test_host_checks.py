@@ -8,19 +8,13 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.study.design import Plan, make_plan
 from headroom.experiment.study.file.study_file import load_study
 from tests.support.study_sessions import run_study
+from tests.support.study_text import Head
 
-STUDY = """
-schema = 1
-name = "roles"
-title = "Roles"
-seed = 1
-
-[[experiment]]
-name = "load"
+STUDY = Head("roles", "Roles", "load").then("""\
 HOSTS
 replications.count = 1
 system = { name = "command", argv = ["true", "ARGUMENT"], service = [SERVICE] }
-"""
+""")
 SERVICE = '{ name = "db", argv = ["sleep", "{db.port}"] }'
 
 

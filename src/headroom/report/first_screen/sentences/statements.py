@@ -7,51 +7,8 @@ an equality is worded only where the statement says that the whole interval is o
 from collections.abc import Callable
 from typing import Any
 
-from headroom.analysis.answer_evidence import (
-    Busiest,
-    Changes,
-    Comparison,
-    Disturbed,
-    Effects,
-    Enough,
-    Equal,
-    Findings,
-    Incomplete,
-    Limit,
-    Losses,
-    NoLimit,
-    OtherCurves,
-    Prediction,
-    PrintedNumbers,
-    Reproduction,
-    Safe,
-    Saturated,
-    Scale,
-    Settings,
-    SinglePoint,
-    Statement,
-    Sweep,
-    Target,
-    TradeOff,
-    Undecided,
-)
-from headroom.report.first_screen.sentences.asked import (
-    effects_words,
-    enough_words,
-    safe_words,
-    scale_words,
-    value_words,
-)
-from headroom.report.first_screen.sentences.changes import changes_words
-from headroom.report.first_screen.sentences.limits import (
-    busiest_words,
-    disturbed_words,
-    incomplete_words,
-    limit_words,
-    losses_words,
-    no_limit_words,
-    saturated_words,
-)
+from headroom.analysis import answer_evidence as said
+from headroom.report.first_screen.sentences import asked, changes, limits, settings, targets
 from headroom.report.first_screen.sentences.names import (
     level_words,
     range_words,
@@ -67,32 +24,24 @@ from headroom.report.first_screen.sentences.sentence import (
     plain,
     times,
 )
-from headroom.report.first_screen.sentences.settings import (
-    comparison_words,
-    equal_words,
-    settings_words,
-    trade_off_words,
-    undecided_words,
-)
-from headroom.report.first_screen.sentences.targets import other_curves_words, target_words
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun, label_metric, verdict_counts
 
 
-def statement_sentence(statement: Statement, *, start: str = "") -> Sentence:
+def statement_sentence(statement: said.Statement, *, start: str = "") -> Sentence:
     """Return a statement as a sentence, behind a start if there is one.
 
     Examples
     --------
-    >>> statement_sentence(Incomplete(code="runs_left", done=12, failed=0, planned=95, points=19,
-    ...     points_without=16)).text
+    >>> statement_sentence(said.Incomplete(code="runs_left", done=12, failed=0, planned=95,
+    ...     points=19, points_without=16)).text
     'No answer yet: 12 of 95 runs are done.'
     """
     words = _WORDS[type(statement)](statement)
     return Sentence.of(f"{start}{words if start else capital(words)}.")
 
 
-def _reproduction(found: Reproduction) -> str:
+def _reproduction(found: said.Reproduction) -> str:
     total = found.holds + found.differs + found.undecided - found.left_out
     start = {
         "stands": "the study stands",
@@ -129,7 +78,7 @@ def _topic(metric: str) -> str:
     return f"the {name}{' time' if is_time else ''}"
 
 
-def _prediction(found: Prediction) -> str:
+def _prediction(found: said.Prediction) -> str:
     start = {
         "holds": "the prediction holds",
         "differs": "the prediction fails",
@@ -147,7 +96,7 @@ def _prediction(found: Prediction) -> str:
     return first_short(*candidates) if found.median or found.worst is not None else start
 
 
-def _errors(found: Prediction, of_points: str) -> str:
+def _errors(found: said.Prediction, of_points: str) -> str:
     parts = []
     if found.median is not None:
         parts.append(f"{brief_percent_of(found.median.value)} off at the median{of_points}")
@@ -156,7 +105,7 @@ def _errors(found: Prediction, of_points: str) -> str:
     return ", ".join(parts)
 
 
-def _sweep(found: Sweep) -> str:
+def _sweep(found: said.Sweep) -> str:
     metric = f"{where_words(found.where)}{label_metric(plain(found.metric))}"
     start, end = level_words(found.start), level_words(found.end)
     way, ratio = range_words(found.start, found.end), found.ratio
@@ -186,7 +135,7 @@ def counts_words(holds: int, differs: int, undecided: int) -> str:
     return ", ".join(verdict_counts(holds, differs, undecided))
 
 
-def _printed(found: PrintedNumbers) -> str:
+def _printed(found: said.PrintedNumbers) -> str:
     all_numbers = found.count + found.fitted
     what = "printed number" if all_numbers == 1 else f"{all_numbers} printed numbers"
     if found.within is None:
@@ -201,7 +150,7 @@ def _printed(found: PrintedNumbers) -> str:
     return f"{met}{rest if found.fitted else ''}"
 
 
-def _findings(found: Findings) -> str:
+def _findings(found: said.Findings) -> str:
     """Return how many claims hold, with the first one if it does."""
     total = found.holds + found.differs + found.undecided
     hold = "holds" if found.holds == 1 or total == 1 else "hold"
@@ -211,29 +160,29 @@ def _findings(found: Findings) -> str:
 
 
 _WORDS: dict[type, Callable[[Any], str]] = {
-    Incomplete: incomplete_words,
-    Disturbed: disturbed_words,
-    Saturated: saturated_words,
-    Limit: limit_words,
-    NoLimit: no_limit_words,
-    Losses: losses_words,
-    Target: target_words,
-    OtherCurves: other_curves_words,
-    Comparison: comparison_words,
-    Equal: equal_words,
-    Undecided: undecided_words,
-    TradeOff: trade_off_words,
-    Reproduction: _reproduction,
-    Prediction: _prediction,
-    Findings: _findings,
-    Sweep: _sweep,
-    SinglePoint: value_words,
-    Enough: enough_words,
-    Effects: effects_words,
-    Scale: scale_words,
-    Safe: safe_words,
-    Changes: changes_words,
-    Busiest: busiest_words,
-    Settings: settings_words,
-    PrintedNumbers: _printed,
+    said.Incomplete: limits.incomplete_words,
+    said.Disturbed: limits.disturbed_words,
+    said.Saturated: limits.saturated_words,
+    said.Limit: limits.limit_words,
+    said.NoLimit: limits.no_limit_words,
+    said.Losses: limits.losses_words,
+    said.Target: targets.target_words,
+    said.OtherCurves: targets.other_curves_words,
+    said.Comparison: settings.comparison_words,
+    said.Equal: settings.equal_words,
+    said.Undecided: settings.undecided_words,
+    said.TradeOff: settings.trade_off_words,
+    said.Reproduction: _reproduction,
+    said.Prediction: _prediction,
+    said.Findings: _findings,
+    said.Sweep: _sweep,
+    said.SinglePoint: asked.value_words,
+    said.Enough: asked.enough_words,
+    said.Effects: asked.effects_words,
+    said.Scale: asked.scale_words,
+    said.Safe: asked.safe_words,
+    said.Changes: changes.changes_words,
+    said.Busiest: limits.busiest_words,
+    said.Settings: settings.settings_words,
+    said.PrintedNumbers: _printed,
 }

@@ -204,6 +204,18 @@ pub struct State {
     pub waits: Waits,
 }
 
+impl State {
+    /// Return a station with the jobs and the time: what an event there needs.
+    #[inline]
+    pub(in crate::simulation::kernel) fn at(
+        &mut self,
+        station: u32,
+    ) -> (&mut Station, &mut Jobs, SimTime) {
+        let own = &mut self.stations[station as usize];
+        (own, &mut self.jobs, self.progress.now)
+    }
+}
+
 /// Why the walk cannot continue; [`Engine::explain`] makes a message of it.
 ///
 /// It is one byte, because every step returns it; the details are in [`Culprit`].
@@ -442,20 +454,17 @@ impl<'plan> Engine<'plan> {
     }
 
     fn close_segment(&mut self) {
-        let State {
-            stations,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { stations, .. } = &mut self.state;
         let mut times = Times::default();
         for members in self.plan.station_rows.iter() {
             for index in members {
-                stations[index].take_occupancy(*now, &mut times);
+                stations[index].take_occupancy(now, &mut times);
             }
             times.end_row();
         }
         self.segments
-            .close(*now, self.state.progress.completion_count, times);
+            .close(now, self.state.progress.completion_count, times);
     }
 
     /// Take the samples and close the intervals that are due before an event at `time`; return
@@ -617,13 +626,8 @@ impl<'plan> Engine<'plan> {
         self.state.progress.visit_count += 1;
         self.recorder
             .note(&self.state, Kind::EndService, job, station);
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        match stations[station as usize].complete(*now, job, jobs) {
+        let (own, jobs, now) = self.state.at(station);
+        match own.complete(now, job, jobs) {
             Some(next) => self.serve(next, station),
             None => Ok(()),
         }
@@ -640,12 +644,8 @@ impl<'plan> Engine<'plan> {
 
     /// Count the delay of `job`, which is over; a controller's belongs to no class.
     pub(in crate::simulation::kernel) fn end_delay(&mut self, job: u32) {
-        let State {
-            jobs,
-            classes,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { jobs, classes, .. } = &mut self.state;
         let job = &jobs[job];
         if job.role == Role::Clock {
             return;
@@ -681,14 +681,8 @@ impl<'plan> Engine<'plan> {
         &mut self,
         station: u32,
     ) -> Result<(), Failure> {
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        match own.next_in_line(*now, jobs) {
+        let (own, jobs, now) = self.state.at(station);
+        match own.next_in_line(now, jobs) {
             Some(next) => self.serve(next, station),
             None => Ok(()),
         }

@@ -304,18 +304,12 @@ impl Engine<'_> {
 
     /// Count the visit of `job` at `station` as given up.
     fn abandon(&mut self, job: u32, station: u32) {
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        own.advance(*now);
+        let (own, jobs, now) = self.state.at(station);
+        own.advance(now);
         own.present -= 1;
         let (class, entered) = (jobs[job].class, jobs[job].entered);
         own.visits(class).leave(entered);
-        own.rarer(class).abandon(*now, entered);
+        own.rarer(class).abandon(now, entered);
         self.agenda.changed.push(station);
     }
 
@@ -336,12 +330,8 @@ impl Engine<'_> {
     }
 
     fn end_children(&mut self, job: u32) -> Result<(), Failure> {
-        let State {
-            jobs,
-            classes,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { jobs, classes, .. } = &mut self.state;
         let waited = now.since(jobs[job].entered);
         classes[jobs[job].class as usize].add_join(waited);
         loop {

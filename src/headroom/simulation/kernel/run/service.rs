@@ -68,19 +68,14 @@ impl Engine<'_> {
     fn block(&mut self, job: u32, station: u32) {
         self.recorder.note(&self.state, Kind::Block, job, station);
         let left = self.agenda.leaving.take();
-        let State {
-            jobs,
-            stations,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let (own, jobs, now) = self.state.at(station);
         jobs[job].phase = Phase::Blocked;
-        jobs[job].since = *now;
+        jobs[job].since = now;
         let extra = jobs.extra_mut(job);
         extra.occupies = left.map_or(NO_STATION, |old| old.station);
         extra.entered_before = left.map_or(SimTime::ZERO, |old| old.entered);
         extra.class_before = left.map_or(0, |old| old.class);
-        stations[station as usize].special().entry.push(jobs, job);
+        own.special().entry.push(jobs, job);
     }
 
     fn take_reservation(&mut self, job: u32, station: u32) -> bool {
@@ -131,13 +126,8 @@ impl Engine<'_> {
     }
 
     fn queue(&mut self, job: u32, station: u32) {
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        stations[station as usize].queue(*now, job, jobs);
+        let (own, jobs, now) = self.state.at(station);
+        own.queue(now, job, jobs);
     }
 
     /// Return the job whose service `job` may interrupt.
@@ -168,20 +158,14 @@ impl Engine<'_> {
             .note(&self.state, Kind::Interrupt, victim, station);
         self.cancel(victim);
         self.free_server(victim, station);
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
+        let (own, jobs, now) = self.state.at(station);
         let extra = jobs.extra_mut(victim);
         let speed = own.special().speed(extra.server);
-        let left = extra.finish.since(*now);
+        let left = extra.finish.since(now);
         extra.remaining = scaled(left, speed)?;
         jobs[victim].phase = Phase::Waiting;
-        jobs[victim].since = *now;
-        own.visits(jobs[victim].class).queue(*now);
+        jobs[victim].since = now;
+        own.visits(jobs[victim].class).queue(now);
         own.line.push_interrupted(jobs, victim);
         own.queue_len_max = own.queue_len_max.max(own.line.len());
         Ok(())
@@ -189,14 +173,8 @@ impl Engine<'_> {
 
     /// Take `job` from its server during its service.
     pub(in crate::simulation::kernel) fn free_server(&mut self, job: u32, station: u32) {
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        own.advance(*now);
+        let (own, jobs, now) = self.state.at(station);
+        own.advance(now);
         own.busy -= 1;
         let special = own.special();
         if special.keeps_serving {
@@ -213,14 +191,8 @@ impl Engine<'_> {
             return Ok(());
         }
         let ticks = self.work(job)?;
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        own.advance(*now);
+        let (own, jobs, now) = self.state.at(station);
+        own.advance(now);
         own.busy += 1;
         own.line.note_served(jobs, job);
         let special = own.special();
@@ -255,12 +227,8 @@ impl Engine<'_> {
         else {
             return true;
         };
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { stations, jobs, .. } = &mut self.state;
         if jobs.extra(job).reserved != NO_STATION {
             return true;
         }
@@ -270,10 +238,10 @@ impl Engine<'_> {
             return true;
         }
         let own = &mut stations[station as usize];
-        own.advance(*now);
+        own.advance(now);
         own.special().held += 1;
         jobs[job].phase = Phase::Reserving;
-        jobs[job].since = *now;
+        jobs[job].since = now;
         stations[next as usize].special().entry.push(jobs, job);
         self.recorder.note(&self.state, Kind::Block, job, next);
         false
@@ -365,15 +333,10 @@ impl Engine<'_> {
 
     /// Count a visit as over; the station may have room now.
     pub(in crate::simulation::kernel) fn depart(&mut self, left: Leaving) {
-        let State {
-            stations,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[left.station as usize];
-        own.advance(*now);
+        let (own, _, now) = self.state.at(left.station);
+        own.advance(now);
         own.present -= 1;
-        own.visits(left.class).complete(*now, left.entered);
+        own.visits(left.class).complete(now, left.entered);
         self.agenda.changed.push(left.station);
     }
 
@@ -506,26 +469,17 @@ impl Engine<'_> {
         class: u32,
     ) {
         self.release_server(station);
-        let State {
-            jobs,
-            stations,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let (own, jobs, now) = self.state.at(station);
         let held = now.since(jobs[job].since);
-        let rarer = stations[station as usize].rarer(class);
+        let rarer = own.rarer(class);
         rarer.blocked_sum += u128::from(held);
     }
 
     /// Let `job`, which was blocked, leave the server that it held, if any.
     pub(in crate::simulation::kernel) fn leave_behind(&mut self, job: u32) {
         let station = self.state.jobs.extra(job).occupies;
-        let State {
-            jobs,
-            classes,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { jobs, classes, .. } = &mut self.state;
         if station == NO_STATION {
             let waited = now.since(jobs[job].since);
             classes[jobs[job].class as usize].add_outside(waited);
@@ -546,18 +500,12 @@ impl Engine<'_> {
     fn share(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.cancel(job);
         let ticks = self.work(job)?;
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        own.advance(*now);
+        let (own, jobs, now) = self.state.at(station);
+        own.advance(now);
         let special = own.special();
         let work = scaled(ticks, 1.0 / special.speed(0))?;
         let sharing = special.shared();
-        sharing.add(*now, job, work);
+        sharing.add(now, job, work);
         own.busy = sharing.busy();
         jobs[job].phase = Phase::Serving;
         self.recorder

@@ -63,13 +63,8 @@ impl Engine<'_> {
     #[inline]
     fn enter_plain(&mut self, job: u32, station: u32, amount: u32) -> Result<(), Failure> {
         self.recorder.note(&self.state, Kind::Enter, job, station);
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        if stations[station as usize].arrive(*now, job, jobs) {
+        let (own, jobs, now) = self.state.at(station);
+        if own.arrive(now, job, jobs) {
             self.recorder
                 .note(&self.state, Kind::BeginService, job, station);
             self.schedule(job, amount)?;
@@ -342,12 +337,8 @@ impl Engine<'_> {
     /// Let `parent`, which waits for no more jobs, continue.
     fn end_join(&mut self, parent: u32) -> Result<(), Failure> {
         self.state.jobs.pop(parent);
-        let State {
-            jobs,
-            classes,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { jobs, classes, .. } = &mut self.state;
         let waited = now.since(jobs[parent].entered);
         classes[jobs[parent].class as usize].add_join(waited);
         let at = jobs[parent].at;

@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 
-STUDY = """
-schema = 1
-name = "advice"
-title = "Layouts"
-seed = 3
+from tests.support.study_text import Head
 
-[[experiment]]
-name = "layouts"
+STUDY = Head("advice", "Layouts", "layouts", seed=3).then("""\
 system = { name = "records_advisor", seconds = 1, quick = true }
 factors = { layout = ["array", "sorted"] }
 fixed = { records = 2000 }
 replications = { count = 1 }
-"""
+""")
 DRIVER = """
 import sys
 from tests.support.study_sessions import kill_at_row

@@ -8,7 +8,6 @@ import os
 import stat
 import tomllib
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +19,7 @@ from headroom.cli.study.run_command import RunCommand, run_study
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.shell import quoted
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.shipped import STUDY_FILE, shipped_study
 from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.paths import STUDY_NAME
@@ -87,9 +87,7 @@ def check_disk(
     if len({disk.path for disk in disks}) < len(disks):
         raise StudyError("a disk is named twice", cure="name each disk once")
     folder = into or Path("disk-check-" + "-vs-".join(place_name(disk.path) for disk in disks))
-    template = tomllib.loads(
-        files("headroom.systems.storage.check_disk").joinpath("study.toml").read_text("utf-8")
-    )
+    template = tomllib.loads((shipped_study("disk_check") / STUDY_FILE).read_text("utf-8"))
     is_read_only = not overwrite and not all(disk.is_folder for disk in disks)
     _write(folder, study_of(template, disks, is_read_only=False))
     if is_read_only:

@@ -94,6 +94,7 @@ def study_of(template: Mapping[str, Any], disks: Sequence[Disk], *, is_read_only
         Leave out experiments that write.
     """
     study = copy.deepcopy(dict(template))
+    study.pop("ask")  # It asks of one disk, and of experiments that others cannot run.
     experiments = [table for table in study["experiment"] if _can_be_asked(table, disks)]
     if is_read_only:
         experiments = [_reading(table) for table in experiments if _reads(table)]

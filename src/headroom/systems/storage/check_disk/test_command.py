@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from headroom.cli.app import app
 from headroom.errors import ExitCode
+from headroom.experiment.study.file.shipped import shipped_study
 
 
 def check_disk(*words: str | Path) -> Result:
@@ -49,8 +50,9 @@ def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_folder_is_asked_everything(tmp_path: Path, disk: Path) -> None:
     experiments = {point["experiment"] for point in planned(disk)}
     (folder,) = tmp_path.glob("disk-check-*-disk")
-    study = tomllib.loads((Path(__file__).parent / "study.toml").read_text("utf-8"))
+    study = tomllib.loads((shipped_study("disk_check") / "study.toml").read_text("utf-8"))
     assert experiments == {experiment["name"] for experiment in study["experiment"]}
+    assert "ask" not in written_study(tmp_path, folder.name)
     table = written_study(tmp_path, folder.name)["experiment"][0]["system"]["targets"]["device"]
     assert table == {"kind": "file", "path": str(disk), "bytes": "1 GiB"}
 

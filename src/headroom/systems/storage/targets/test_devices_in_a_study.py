@@ -8,16 +8,10 @@ from pathlib import Path
 import pytest
 
 from headroom.systems.storage.test_in_a_study import _headroom
+from tests.support.study_text import Head
 
 MIB = 1 << 20
-STUDY = """
-schema = 1
-name = "disk"
-title = "A new disk"
-seed = 7
-
-[[experiment]]
-name = "load"
+STUDY = Head("disk", "A new disk", "load", seed=7).then("""\
 fixed = {{ seconds = 0.2, read_share = 0.0, target = "disk" }}
 factors = {{ depth = [1, 2] }}
 replications = {{ count = 2 }}
@@ -28,7 +22,7 @@ name = "storage"
 [experiment.system.targets.disk]
 kind = "block_device"
 path = "{device}"
-"""
+""")
 Attach = Callable[..., Path]
 
 

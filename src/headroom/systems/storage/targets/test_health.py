@@ -17,6 +17,7 @@ from headroom.systems.storage.targets.health import (
     warnings_of,
 )
 from headroom.systems.storage.targets.health_sources import Reading, nvme_reading, smartctl_reading
+from tests.support.study_text import Head
 
 NVME: dict[str, Any] = {
     "smartctl": {"version": [7, 4], "exit_status": 0},
@@ -195,20 +196,14 @@ def test_a_mapping_of_one_disk_is_that_disk_and_one_of_two_is_none(tmp_path: Pat
     assert disk_below(Path("/"), is_device=False, root=tmp_path) is None
 
 
-_STUDY = """
-schema = 1
-name = "warm"
-title = "A disk that gets warm"
-seed = 1
-[[experiment]]
-name = "reads"
+_STUDY = Head("warm", "A disk that gets warm", "reads").then("""\
 fixed = { seconds = 0.05 }
 replications = { count = 3 }
 [experiment.system]
 name = "storage"
 reserve = "1 MiB"
 targets.one = { kind = "file", path = "{study}", bytes = "1 MiB" }
-"""
+""")
 
 
 def test_a_run_keeps_the_health_before_and_after_and_the_page_says_it(

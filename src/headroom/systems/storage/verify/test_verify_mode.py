@@ -18,19 +18,13 @@ from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets.places import memory_folder
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable, VerifyTable
 from tests.support.storage_sessions import config_of, session_of
+from tests.support.study_text import Head
 
 MIB = 1 << 20
 BIN = 1 / 64
 """More than the relative width of a bin of the engine's histograms."""
 
-STUDY = """
-schema = 1
-name = "soft"
-title = "A device made of a script"
-seed = 7
-
-[[experiment]]
-name = "reads"
+STUDY = Head("soft", "A device made of a script", "reads", seed=7).then("""\
 fixed = { seconds = 0.0, requests = 4000, depth = 1, pattern = "sequential" }
 factors = { target = ["scripted", "failing"] }
 responses = ["throughput", "response_s_p50", "response_s_p95", "response_s_p99", "error_count"]
@@ -65,17 +59,10 @@ script = { write_s = [2e-3] }
 kind = "soft"
 bytes = "1 MiB"
 script = { write_s = [2e-3], lost = [300, 400, 401] }
-"""
+""")
 
 
-SMALL = """
-schema = 1
-name = "small"
-title = "Blocks smaller than a cell"
-seed = 1
-
-[[experiment]]
-name = "writes"
+SMALL = Head("small", "Blocks smaller than a cell", "writes").then("""\
 fixed = { seconds = 0.0, requests = 512, depth = 1, block_bytes = 512, read_share = 0.0 }
 replications = { count = 2 }
 [experiment.system]
@@ -84,7 +71,7 @@ verify = { cell_bytes = 4096 }
 [experiment.system.targets.soft]
 kind = "soft"
 bytes = "1 MiB"
-"""
+""")
 
 
 def _results(tmp_path: Path) -> dict[str, Any]:
