@@ -17,6 +17,8 @@ from typing import TextIO
 from headroom.errors import EnvironmentUnfitError, StudyError
 
 _STUDY = "study.toml"
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf")
 _OWN_NAMES = re.compile(r"results\.json|journal\.sqlite.*|.*\.(py|toml|sqlite|cache)")
 _OWN_CONTENT = re.compile(rb'SQLite format 3\0|\s*\{\s*"format"\s*:\s*\d')
 """How a journal and stored results begin, whatever their names are."""
@@ -54,6 +56,19 @@ def replace_file(path: Path, content: str | bytes) -> None:
     """Write a file of Headroom's own, so that a reader finds all of the old or the new content."""
     with _replaced(path) as stream:
         stream.buffer.write(content.encode() if isinstance(content, str) else content)
+
+
+def csv_cell(value: object) -> object:
+    """Return a cell of CSV that no spreadsheet takes for a formula; numbers stay numbers.
+
+    Examples
+    --------
+    >>> [csv_cell(value) for value in ("=1+1", "@now", "-5", -5.0, "a=b")]
+    ["'=1+1", "'@now", '-5', -5.0, 'a=b']
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    return value if _NUMBER.fullmatch(value) else f"'{value}"
 
 
 def check_output(path: Path | str, *, reads: Path | str = "") -> None:

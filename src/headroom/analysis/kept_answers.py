@@ -13,6 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from headroom.errors import HeadroomError
+from headroom.input_file import read_file, unpack
+
 _MAGIC = b"headroom answers 1\n"
 _DIGEST_BYTES = 16
 _LEVEL = 1
@@ -45,7 +48,7 @@ class KeptAnswers:
         if packed is None:
             return None
         self._used[key] = packed
-        return zlib.decompress(packed)
+        return unpack(packed)
 
     def __contains__(self, key: bytes) -> bool:
         """Return whether there is an answer of this key."""
@@ -68,15 +71,15 @@ def _read(path: Path) -> dict[bytes, bytes]:
         return {}
     try:
         return msgspec.msgpack.decode(content, type=dict[bytes, bytes])
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return {}
 
 
 def read_sealed(path: Path, magic: bytes) -> bytes | None:
     """Return the data of `write_sealed`, None if the file is missing, damaged or another one."""
     try:
-        content = path.read_bytes()
-    except OSError:
+        content = read_file(path)
+    except HeadroomError:
         return None
     start = len(magic) + _DIGEST_BYTES
     if content[: len(magic)] != magic or content[len(magic) : start] != _seal(content[start:]):

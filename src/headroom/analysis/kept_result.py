@@ -24,6 +24,7 @@ from headroom.experiment.machine.program_identity import Stamp, digest_of
 from headroom.experiment.protocol.registry import class_path
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.input_file import unpack
 
 _MAGIC = b"headroom result 1\n"
 _KEY_BYTES = 16
@@ -91,8 +92,8 @@ class KeptResult:
             return None
         with _without_collection():
             try:
-                return _DECODER.decode(zlib.decompress(content[_KEY_BYTES:]))
-            except (msgspec.MsgspecError, zlib.error):
+                return _DECODER.decode(unpack(content[_KEY_BYTES:]))
+            except (msgspec.MsgspecError, zlib.error, RecursionError):
                 return None
 
     def put(self, key: bytes, result: StudyResult) -> None:

@@ -3,13 +3,17 @@
 Invariant: a reader sees the old file or the new one, never a part of either.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form, stored_form
+from headroom.defects import is_debugging
 from headroom.errors import EnvironmentUnfitError
+from headroom.input_file import MalformedError, MissingFileError, decode_json, read_file
 from headroom.output_file import replace_file
 
 FORMAT = 4
@@ -44,17 +48,48 @@ def read_results(path: Path) -> StudyResult:
         The file is missing, damaged, or of another format.
     """
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=StoredStudy)
-    except OSError as error:
+        content = read_file(path)
+        stored = decode_json(content, path, type=StoredStudy)
+    except MissingFileError as error:
         raise EnvironmentUnfitError(
-            f"the results {path} cannot be read: {error.strerror or error}",
+            f"the results {path} cannot be read: there is no such file",
             cure="run the study, or write its report again: headroom report STUDY",
         ) from error
-    except msgspec.MsgspecError as error:
-        raise _unreadable(path, str(error)) from error
+    except MalformedError as error:
+        raise _unreadable(path, error.message.removeprefix(f"{path}: ")) from error
     if stored.format != FORMAT:
         raise _unreadable(path, f"format {stored.format}, this version reads {FORMAT}")
-    return read_form(stored)
+    return result_of(stored, path)
+
+
+_MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+
+
+def result_of(stored: StoredStudy, path: Path) -> StudyResult:
+    """Return the result of a stored form; raise `EnvironmentUnfitError` if its parts do not fit."""
+    try:
+        return read_form(stored)
+    except _MISFITS as error:
+        raise _unreadable(path, f"its parts do not fit together ({error!r:.80})") from error
+
+
+@contextmanager
+def consistent(*paths: Path | None) -> Iterator[None]:
+    """Blame stored results if working with them fails: their parts need not fit together.
+
+    With ``HEADROOM_DEBUG=1`` the failure is raised as it is: it may be a defect of Headroom.
+    """
+    try:
+        yield
+    except _MISFITS as error:
+        if is_debugging():
+            raise
+        names = ", ".join(str(path) for path in paths if path)
+        raise EnvironmentUnfitError(
+            f"the parts of the results in {names} do not fit together: {type(error).__name__}",
+            cure="write them again from the journal: headroom report STUDY; if that does not help, "
+            "report it, with HEADROOM_DEBUG=1",
+        ) from error
 
 
 def _unreadable(path: Path, reason: str) -> EnvironmentUnfitError:

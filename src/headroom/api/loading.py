@@ -1,18 +1,17 @@
 """Load results that were saved: a results file, a page, or the folder of a study."""
 
 import base64
-import gzip
 import re
+import zlib
 from pathlib import Path
 
-import msgspec
-
 from headroom.analysis.results import StudyResult
-from headroom.analysis.results_file import FORMAT, read_results
-from headroom.analysis.stored_form import StoredStudy, read_form
+from headroom.analysis.results_file import FORMAT, read_results, result_of
+from headroom.analysis.stored_form import StoredStudy
 from headroom.api.results import Result
 from headroom.errors import StudyError
 from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_folder
+from headroom.input_file import MAX_DATA_BYTES, MalformedError, decode_json, read_text, unpack
 from headroom.sessions.study_session import analysed, existing_journal, open_plan, what_counts
 
 _RESULTS = re.compile(
@@ -73,7 +72,7 @@ def load_study_folder(study: Path, *, quick: bool = False) -> Result:
 
 def _of_page(page: Path) -> StudyResult:
     """Return the results in a page, or those beside one that is too large to carry them."""
-    found = _RESULTS.search(page.read_text(encoding="utf-8"))
+    found = _RESULTS.search(read_text(page, most_bytes=MAX_DATA_BYTES))
     beside = page.with_name(RESULTS_NAME)
     if found is None and beside.is_file():
         return read_results(beside)
@@ -83,12 +82,13 @@ def _of_page(page: Path) -> StudyResult:
             cure=f"name a report.html with results, or a {RESULTS_NAME}",
         )
     packed, text = found.groups()
-    content = gzip.decompress(base64.b64decode(text)) if packed else text.encode()
     try:
-        stored = msgspec.json.decode(content, type=StoredStudy)
-    except msgspec.MsgspecError as error:
+        content = unpack(base64.b64decode(text)) if packed else text.encode()
+        stored = decode_json(content, page, type=StoredStudy)
+    except (MalformedError, ValueError, zlib.error) as error:  # a ValueError is of base64
+        reason = error.message if isinstance(error, MalformedError) else error
         raise StudyError(
-            f"{page} holds results of another version: {error}",
+            f"{page} holds damaged results, or those of another version: {reason}",
             cure="write the page again: headroom report STUDY",
         ) from error
     if stored.format != FORMAT:
@@ -96,7 +96,7 @@ def _of_page(page: Path) -> StudyResult:
             f"{page} holds results of format {stored.format}, this version reads {FORMAT}",
             cure="write the page again: headroom report STUDY",
         )
-    result = read_form(stored)
+    result = result_of(stored, page)
     if result.done + result.failed > sum(
         point.done + point.failed for one in result.experiments for point in one.points
     ):

@@ -19,6 +19,7 @@ from headroom.audit.result import Result
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
+from headroom.input_file import read_file
 
 NAMES = ("target", "job", "command", "system", "loop", "offered")
 """Levels that may say no more than other factors, the first to leave out first."""
@@ -142,7 +143,7 @@ def imported(
 
 
 def _runs(source: Source) -> Iterator[dict[str, Any]]:
-    digest = hashlib.sha256(source.path.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(read_file(source.path)).hexdigest()[:12]
     for result in source.results:
         tool = f"{source.kind} {result.version}".strip()
         base: dict[str, Any] = {

@@ -15,6 +15,7 @@ from headroom.audit.checks import distribution, laws, over_time
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.readers.recognise import formats, read_results
 from headroom.audit.result import Level, Result, Stated, Unchecked
+from headroom.errors import StudyError
 
 SOUND = Result(
     tool="csv", source="a.csv", name="a", loop="closed", clients=10.0, think_s=0.0,
@@ -218,7 +219,7 @@ def test_binary_results_and_missing_files_are_named(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\x81gob")
     with pytest.raises(UnreadableError, match="not a text file"):
         read_results(path)
-    with pytest.raises(UnreadableError, match="No such file"):
+    with pytest.raises(StudyError, match="no such file"):
         read_results(tmp_path / "absent.json")
 
 

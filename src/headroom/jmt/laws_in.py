@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from headroom.errors import HeadroomError
+from headroom.input_file import read_file
 from headroom.jmt.place import standing_at
 from headroom.jmt.xml_tree import Element
 from headroom.simulation import (
@@ -228,16 +230,11 @@ def _replayed(law: Element, known: Mapping[str, Element]) -> Distribution:
     name = known["fileName"].value if "fileName" in known else ""
     path = Path(law.place.file).parent / name
     try:
-        if not name or not path.is_file() or path.stat().st_size > LARGEST_TRACE_BYTES:
-            raise law.place.error(
-                f"the replayed file {name!r} is not there, or larger than "
-                f"{LARGEST_TRACE_BYTES:,} bytes",
-                cure="put it into the model's folder, or correct its name",
-            )
-        words = path.read_text(encoding="utf-8", errors="replace").split()
-    except OSError as error:
+        words = read_file(path, most_bytes=LARGEST_TRACE_BYTES).decode(errors="replace").split()
+    except HeadroomError as error:
         raise law.place.error(
-            f"the replayed file {name!r} cannot be read: {error.strerror}", cure="make it readable"
+            f"the replayed file {name!r}: {error.message}",
+            cure="put it into the model's folder, or correct its name",
         ) from error
     try:
         return replay([float(word) for word in words])

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
+from headroom.input_file import read_file
 from headroom.jmt.place import Place
-from headroom.simulation import SimulationError
 
 LARGEST_BYTES = 32 * 1024 * 1024
 DEEPEST = 100
@@ -65,25 +65,11 @@ def parse_file(path: Path) -> Element:
 
     Raises
     ------
-    SimulationError
+    HeadroomError
         The file cannot be read, is too large or too deep, is not well formed, or declares a
         document type.
     """
-    try:
-        size = path.stat().st_size if path.is_file() else -1
-        if size < 0:
-            raise SimulationError(f"file {path} not found", cure="correct the name")
-        if size > LARGEST_BYTES:
-            raise SimulationError(
-                f"{path} has {size:,} bytes, more than {LARGEST_BYTES:,}",
-                cure="delete the <results> of the file, or the samples in it",
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise SimulationError(
-            f"{path} cannot be read: {error.strerror}", cure="make it readable"
-        ) from error
-    return parse(content, str(path))
+    return parse(read_file(path, most_bytes=LARGEST_BYTES), str(path))
 
 
 def parse(content: bytes, file: str) -> Element:

@@ -14,6 +14,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -205,7 +206,8 @@ def _clean(
             listed.unlink(missing_ok=True)
         return
     mark = _read_mark(folder / MARK)
-    was_begun = mark is None and listed is not None and not _strangers(folder)
+    is_folder = folder.is_dir() and not folder.is_symlink()
+    was_begun = mark is None and listed is not None and is_folder and not _strangers(folder)
     if was_begun and listed is not None:
         yield from _removed_if_free(folder, listed, listed, first)
     elif mark is not None and _is_ours(mark, folder, token):
@@ -236,8 +238,8 @@ def _is_ours(mark: Mark, folder: Path, token: str) -> bool:
 
 
 def _removed(folder: Path, listed: Path | None) -> Iterator[str]:
-    files = [file for file in folder.rglob("*") if file.is_file() and file.name != MARK]
-    size = sum(file.stat().st_size for file in files)
+    states = [file.lstat() for file in folder.rglob("*") if file.name != MARK]
+    size = sum(state.st_size for state in states if stat.S_ISREG(state.st_mode))
     strangers = _remove(folder)
     if listed is not None:
         listed.unlink(missing_ok=True)
@@ -257,14 +259,14 @@ def _strangers(folder: Path) -> list[str]:
 
 def _remove(folder: Path) -> list[str]:
     """Remove Headroom's files in a folder, and the folder if nothing else is left in it."""
-    if not folder.is_dir():
+    if not folder.is_dir() or folder.is_symlink():
         return []
     strangers = _strangers(folder)
     for entry in sorted(folder.iterdir()):
         if entry.name == POOL and entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry, ignore_errors=True)
-        elif entry.name.startswith(DATA) and entry.is_file() and not entry.is_symlink():
-            entry.unlink(missing_ok=True)
+        elif entry.name not in {MARK, *strangers} and (entry.is_symlink() or entry.is_file()):
+            entry.unlink(missing_ok=True)  # a link alone, never what it points to
     # The mark is removed last: if killed on the way, the next run still knows the folder.
     for name in (MARK + _DRAFT, MARK):
         with suppress(OSError):

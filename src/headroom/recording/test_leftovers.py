@@ -1,6 +1,7 @@
 """Headroom removes its files on every exit path; anything not surely its own stays."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.recording.leftovers import MARK, PREFIX, clean_up, make_folder
+from headroom.recording.leftovers import MARK, POOL, PREFIX, clean_up, make_folder
 
 _CHILD = """
 import sys
@@ -80,10 +81,43 @@ def test_what_somebody_else_put_there_stays_and_is_named(tmp_path: Path) -> None
     (tmp_path / "target-of-link").write_text("mine")
     _kill(child)
     said = clean_up()
-    assert "thesis.tex" in said[1]
+    assert said[1].endswith("Headroom did not make it: thesis.tex")
     assert (folder / "thesis.tex").read_text() == "years of work"
     assert (tmp_path / "target-of-link").read_text() == "mine"
     assert not (folder / "data-1-0").exists()
+
+
+@pytest.mark.parametrize("name", ["data-1-0", POOL])
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_link_in_place_of_data_goes_and_what_it_points_to_stays(
+    name: str, tmp_path: Path, *, is_killed: bool
+) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "data-1-0").write_text("mine")
+    own = None if is_killed else make_folder(tmp_path)
+    child, folder = _child(tmp_path) if own is None else (None, own.path)
+    if name == POOL:
+        shutil.rmtree(folder / POOL, ignore_errors=True)
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(precious if name == POOL else precious / "data-1-0")
+    if own is not None:
+        own.remove()
+    elif child is not None:
+        _kill(child)
+        assert len(clean_up()) == 1
+    assert not folder.exists()
+    assert (precious / "data-1-0").read_text() == "mine"
+
+
+def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    child, folder = _child(tmp_path)
+    _kill(child)
+    precious = folder.rename(tmp_path / "precious")
+    (precious / MARK).unlink()
+    folder.symlink_to(precious)
+    assert clean_up() == ()
+    assert (precious / "data-1-0").exists()
 
 
 @pytest.mark.parametrize(

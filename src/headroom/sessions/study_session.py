@@ -115,6 +115,8 @@ def existing_journal(plan: Plan, say: Say) -> Iterator[Journal]:
     if not path.exists():
         raise _not_run(plan, path)
     with Journal.open(path, create=False) as journal:
+        for note in journal.notes:
+            say(note)
         yield journal
         if journal.unreadable_count:
             say(f"{journal.unreadable_count} damaged rows were skipped; `run` repeats them")

@@ -64,6 +64,10 @@ def _documents(text: str) -> Iterator[Mapping[str, Any]]:
             found, end = decoder.raw_decode(text, place)
         except ValueError:
             end = place + 1
+        except RecursionError as error:
+            raise UnreadableError(
+                "JSON is nested too deeply", cure="give the file as the tool wrote it"
+            ) from error
         else:
             yield found
         place = text.find("{", end)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError, exact, of_responses
 from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
+from headroom.input_file import decode_json
 
 _REQUESTS = "http_req_duration"
 CSV_HEADER = "metric_name,timestamp,metric_value"
@@ -81,9 +81,9 @@ def _json_points(text: str, source: str) -> Iterator[tuple[float, float]]:
         if f'"{_REQUESTS}"' not in line or '"Point"' not in line:
             continue
         try:
-            point = msgspec.json.decode(line)["data"]
+            point = decode_json(line, f"{source}:{number}", type=dict[str, Any])["data"]
             yield datetime.fromisoformat(point["time"]).timestamp(), point["value"] * 1e-3
-        except (msgspec.DecodeError, KeyError, ValueError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise UnreadableError(
                 f"{source}:{number}: not a point of k6: {error}", cure="give the whole stream"
             ) from error

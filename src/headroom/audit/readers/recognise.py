@@ -1,21 +1,23 @@
 """Find the reader of a file by its content, among those that packages register."""
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.readers.format import Format
 from headroom.audit.result import Result
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol import plug_ins
+from headroom.input_file import MAX_DATA_BYTES, MalformedError, decode_json, read_text
 
 GROUP = "headroom.readers"
 KIND = "reader of results"
 _HEAD_LINES = 5
-_UNEXPECTED = (KeyError, TypeError, AttributeError, IndexError, ValueError)
+_UNEXPECTED = (
+    KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, csv.Error
+)  # fmt: skip
 """What a reader raises at content that is not of its format."""
 
 
@@ -91,15 +93,11 @@ def read_results(path: Path, wanted: str = "") -> tuple[str, Sequence[Result]]:
     """
     offered = {wanted: find_format(wanted)} if wanted else formats()[0]
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+        text = read_text(path, most_bytes=MAX_DATA_BYTES)
+    except MalformedError as error:
         raise UnreadableError(
             f"{path}: not a text file",
             cure="of vegeta's binary results use `vegeta report -type=json` or `encode --to csv`",
-        ) from error
-    except OSError as error:
-        raise UnreadableError(
-            f"{path}: {error.strerror}", cure="give a file with the results of a benchmark"
         ) from error
     name, content = _recognised(path, text, offered, wanted)
     try:
@@ -122,9 +120,9 @@ def _recognised(
     contents["lines"] = [line for line in lines if line.strip()][:_HEAD_LINES]
     try:
         # fio may print notes above its document.
-        contents["json"] = msgspec.json.decode(text[max(text.find("{"), 0) :])
-    except msgspec.DecodeError as error:
-        reason = f"not valid JSON: {error}"
+        contents["json"] = decode_json(text[max(text.find("{"), 0) :], "", type=Any)
+    except MalformedError as error:
+        reason = f"not valid JSON{error.message}"
     else:
         reason = ""
     for name in _fitting(contents, offered):

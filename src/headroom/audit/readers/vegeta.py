@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from headroom.audit.readers.fields import exact, of_responses
 from headroom.audit.readers.format import Format
 from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result, Stated
+from headroom.input_file import decode_json
 
 _NS = 1e-9
 _SHARES = {"50th": 0.5, "90th": 0.9, "95th": 0.95, "99th": 0.99}
@@ -80,7 +80,11 @@ def read_encoded(text: str, source: str) -> Sequence[Result]:
 
 def read_encoded_json(text: str, source: str) -> Sequence[Result]:
     """Return the result of attacks encoded as JSON."""
-    rows = [msgspec.json.decode(line) for line in text.splitlines() if line.strip()]
+    rows = [
+        decode_json(line, f"{source}:{number}", type=dict[str, Any])
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    ]
     return _log(
         [(datetime.fromisoformat(row["timestamp"]).timestamp() * 1e9, row["latency"])
          for row in rows], source,

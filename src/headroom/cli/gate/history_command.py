@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from headroom.analysis.results_file import consistent
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import StudyError
@@ -53,7 +54,9 @@ def history(
 
 def _history(subjects: list[str], metrics: list[str], *, quick: bool) -> HistoryResult:
     if not is_study(subjects[0]):
-        return history_of_files([Path(name) for name in subjects], metrics=metrics)
+        paths = [Path(name) for name in subjects]
+        with consistent(*paths):
+            return history_of_files(paths, metrics=metrics)
     if len(subjects) > 1:
         raise StudyError(
             "the history of one study at a time", cure="name one study, or results.json files"

@@ -15,7 +15,7 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol.run import TimeSamples
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Modelled
-from headroom.output_file import output_file
+from headroom.output_file import csv_cell, output_file
 from headroom.sessions.subjects import find_subject, parse_settings, with_config
 
 
@@ -101,7 +101,7 @@ def _chosen(series: Sequence[PartSeries], patterns: Sequence[str]) -> list[PartS
 def _write(samples: TimeSamples, found: Iterable[PartSeries], stream: TextIO) -> None:
     shown = list(found)
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["time_s", *(one.full_name for one in shown)])
+    writer.writerow(["time_s", *(csv_cell(one.full_name) for one in shown)])
     columns = [one.values.tolist() for one in shown]
     for time_s, *values in zip(samples.times_s.tolist(), *columns, strict=True):
         writer.writerow([f"{time_s:.12g}", *(_text(value) for value in values)])

@@ -33,7 +33,7 @@ from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.file.study_schema import study_schema
 from headroom.experiment.study.plan import Plan, PlannedExperiment
-from headroom.output_file import output_file, write_output
+from headroom.output_file import csv_cell, output_file, write_output
 from headroom.report.sentences.runs import missing_words
 
 
@@ -237,9 +237,10 @@ def _write_csv(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:
     for row in rows:
         if writer is None:
             own = [name for name in row if not name.startswith("factor.")]
-            writer = csv.DictWriter(stream, [*own[:2], *factors, *own[2:]], lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
+            columns = [*own[:2], *factors, *own[2:]]
+            writer = csv.DictWriter(stream, columns, lineterminator="\n")
+            writer.writerow({name: csv_cell(name) for name in columns})
+        writer.writerow({name: csv_cell(value) for name, value in row.items()})
 
 
 def _write_jsonl(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:

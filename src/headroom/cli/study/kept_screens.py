@@ -210,5 +210,5 @@ class KeptScreens:
             return {}
         try:
             return _DECODER.decode(content)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return {}

@@ -101,6 +101,7 @@ def show_saved(
     others
         Options that need the study file, with their values.
     """
+    from headroom.analysis.results_file import consistent  # noqa: PLC0415 - as below
     from headroom.analysis.stored_form import stored_form  # noqa: PLC0415 - few results are saved
 
     stored = saved(path, quick=quick, others=others)
@@ -109,7 +110,9 @@ def show_saved(
         return
     command = Named.of(path, quick=quick, seed=None, settings=None).command
     named = Named(stored.folder or path, command)
-    console.file.write(text_of(stored.result, console, named, point=point, shows_all=shows_all))
+    with consistent(stored.path):
+        text = text_of(stored.result, console, named, point=point, shows_all=shows_all)
+    console.file.write(text)
 
 
 def saved(path: Path, *, quick: bool, others: Mapping[str, object]) -> "Stored":

@@ -9,6 +9,7 @@ and counted. See docs/background/journal-and-resume.md, and formats.md for the b
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from headroom.experiment.journal.journal_rows import (
     HEAD_COLUMNS,
     ReplicationRow,
     StoredRow,
+    checksum_of,
     facts_of,
     head_of,
     head_values,
@@ -32,7 +34,9 @@ from headroom.experiment.journal.journal_rows import (
     run_of,
 )
 from headroom.experiment.journal.run_codec import UnreadableRunError, encode_run
+from headroom.experiment.journal.sqlite_pages import broken_log
 from headroom.experiment.machine.storage_facts import mount_of
+from headroom.input_file import MissingFileError, check_regular
 
 __all__ = ["APPLICATION_ID", "FORMAT", "Journal", "ReplicationRow", "connect_writer"]
 
@@ -41,6 +45,7 @@ APPLICATION_ID = 0x48_44_52_4D
 FORMAT = 1
 BUSY_LIMIT_S = 10.0
 """How long to wait for another program that reads or writes the file at this moment."""
+_LOOKS = 3
 
 _SCHEMA = f"""
 BEGIN;
@@ -62,7 +67,8 @@ CREATE TABLE replication (
     error TEXT NOT NULL,
     run BLOB,
     environment INTEGER NOT NULL,
-    position INTEGER NOT NULL
+    position INTEGER NOT NULL,
+    checksum INTEGER
 ) STRICT;
 CREATE INDEX replication_of_point ON replication (experiment, point_key, replication);
 PRAGMA application_id = {APPLICATION_ID};
@@ -70,7 +76,7 @@ PRAGMA user_version = {FORMAT};
 COMMIT;
 """
 _HEAD = ", ".join(HEAD_COLUMNS)
-_INSERT = f"INSERT INTO replication ({_HEAD}, run) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608 - constants only
+_INSERT = f"INSERT INTO replication ({_HEAD}, run, checksum) VALUES ({'?,' * 13}?)"  # noqa: S608 - constants only
 
 
 class Journal:
@@ -105,7 +111,10 @@ class Journal:
         self._connection = connection
         self._lock = lock
         self._place = None if lock is None else JournalPlace(path, connection)
+        seal = "checksum" if _has_checksums(connection) else "NULL"
+        self._select = f"SELECT id, run, {seal}, {_HEAD} FROM replication"  # noqa: S608 - constants only
         self._unreadable: set[int] = set()
+        self._headless: set[int] = set()
         self._readable: set[int] = set()
 
     @classmethod
@@ -149,9 +158,8 @@ class Journal:
             raise EnvironmentUnfitError(
                 f"there is no journal {path}", cure="run the study first: headroom run STUDY"
             )
-        if path.is_dir():
-            raise journal_errors.is_folder(path)
-        return cls(path, _connect_reader(path), None)
+        notes = _notes_on_file(path)
+        return cls(path, _connect_reader(path), None, notes)
 
     def __enter__(self) -> Self:
         return self
@@ -189,7 +197,8 @@ class Journal:
 
     def append_encoded(self, rows: Iterable[tuple[ReplicationRow, bytes | None]]) -> None:
         """Store rows whose runs are already encoded, in one commit."""
-        values = [(*head_values(row), encoded) for row, encoded in rows]
+        heads = [(head_values(row), encoded) for row, encoded in rows]
+        values = [(*head, encoded, checksum_of(head)) for head, encoded in heads]
         with explained(self.path), self._connection:
             self._connection.executemany(_INSERT, values)
         self._check_place()
@@ -220,17 +229,14 @@ class Journal:
 
     def stored(self, experiment: str, point_key: str) -> list[StoredRow]:
         """Return every row of a point as it lies in the file, oldest first; see `decoded`."""
-        query = (
-            f"SELECT id, run, {_HEAD} FROM replication "  # noqa: S608 - constants only
-            "WHERE experiment = ? AND point_key = ? ORDER BY id"
-        )
+        query = f"{self._select} WHERE experiment = ? AND point_key = ? ORDER BY id"
         with explained(self.path):
             rows = self._connection.execute(query, (experiment, point_key)).fetchall()
-        return [StoredRow(number, encoded, tuple(head)) for number, encoded, *head in rows]
+        return [StoredRow(number, run, tuple(head), seal) for number, run, seal, *head in rows]
 
     def decoded(self, rows: Iterable[StoredRow]) -> list[ReplicationRow]:
         """Return stored rows with their runs; those that cannot be read are left out."""
-        decoded = (self._row(row.number, row.encoded, row.values) for row in rows)
+        decoded = map(self._row, rows)
         return [row for row in decoded if row is not None]
 
     def heads(self, experiment: str) -> Iterator[ReplicationRow]:
@@ -238,10 +244,12 @@ class Journal:
 
         The runs are checked: `is_readable` is False if a run is damaged.
         """
-        query = f"SELECT id, run, {_HEAD} FROM replication WHERE experiment = ? ORDER BY id"  # noqa: S608 - constants only
+        query = f"{self._select} WHERE experiment = ? ORDER BY id"
         with explained(self.path):
-            for number, encoded, *values in self._connection.execute(query, (experiment,)):
-                head, is_whole = head_of(values), self._is_readable(number, encoded)
+            for number, encoded, seal, *values in self._connection.execute(query, (experiment,)):
+                head, is_whole = head_of(values, seal), self._is_readable(number, encoded)
+                if head is None:
+                    self._headless.add(number)
                 if head is None or not is_whole:
                     self._unreadable.add(number)
                 if head is not None:
@@ -257,6 +265,11 @@ class Journal:
     def unreadable_count(self) -> int:
         """Number of damaged rows met so far; they were skipped."""
         return len(self._unreadable)
+
+    @property
+    def headless_count(self) -> int:
+        """Number of rows met by `heads` of which not even the replication is known."""
+        return len(self._headless)
 
     def finished_counts(self) -> dict[str, int]:
         """Return the number of finished replications of each experiment that has any."""
@@ -280,34 +293,57 @@ class Journal:
             (count,) = self._connection.execute("SELECT count(*) FROM replication").fetchone()
         return int(count)
 
-    def _row(
-        self, number: int, encoded: bytes | None, values: Iterable[Any]
-    ) -> ReplicationRow | None:
+    def _row(self, row: StoredRow) -> ReplicationRow | None:
         """Return a row with its run, None if it cannot be read."""
-        head = head_of(tuple(values))
+        head = head_of(row.values, row.checksum)
         if head is not None:
             try:
-                run = run_of(encoded)
+                run = run_of(row.encoded)
                 kept = run if head.state == "done" else None
                 return replace(head, run=kept, artefacts=run.artefacts if run else ())
             except UnreadableRunError:
                 pass
-        self._unreadable.add(number)
+        self._unreadable.add(row.number)
         return None
 
 
 def _notes_on_file(path: Path) -> tuple[str, ...]:
-    """Return oddities of a file about to be written; raise if it must not be written."""
-    if path.is_dir():
-        raise journal_errors.is_folder(path)
-    size_bytes = path.stat().st_size if path.exists() else 0
+    """Return oddities of a file about to be opened; raise if it must not be opened."""
     log = path.with_name(path.name + "-wal")
+    check_files(path)
+    size_bytes = path.stat().st_size if path.exists() else 0
     if size_bytes == 0 and log.exists() and log.stat().st_size:
         # SQLite would delete the log, and with it every row that is only there.
         raise journal_errors.damaged(path, f"it is empty or missing, but its log {log.name} is not")
     if size_bytes == 0 and path.exists():
         return (f"the journal {path} was an empty file and is taken as new",)
-    return ()
+    return _notes_on_log(path, log)
+
+
+def check_files(path: Path) -> None:
+    """Raise if a journal or its log is no regular file: SQLite would wait for a FIFO."""
+    if path.is_dir():
+        raise journal_errors.is_folder(path)
+    for end in ("", "-wal", "-shm"):
+        with suppress(MissingFileError):
+            check_regular(path.with_name(path.name + end))
+
+
+def _notes_on_log(path: Path, log: Path) -> tuple[str, ...]:
+    """Return that the log ends within a write; raise if commits are lost behind one.
+
+    A run may be writing it at this moment, so that only what is seen again and again counts.
+    """
+    looks: list[tuple[bool, int]] = []
+    while len(looks) < _LOOKS and log.exists():
+        looks.append(broken_log(path))
+        if not looks[-1][0]:
+            return ()
+    if not looks:
+        return ()
+    if min(count for _, count in looks) > 1:
+        raise journal_errors.damaged(path, f"{log.name} holds rows behind a damaged one")
+    return (f"{log.name} ends within a write: what was stored last is lost and will be run again",)
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -325,11 +361,18 @@ def connect_writer(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA synchronous = FULL")
             if is_new:
                 connection.executescript(_SCHEMA)
+            elif not _has_checksums(connection):  # a journal of an earlier version
+                connection.execute("ALTER TABLE replication ADD COLUMN checksum INTEGER")
             connection.execute(f"PRAGMA journal_mode = {_journal_mode(path)}")
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _has_checksums(connection: sqlite3.Connection) -> bool:
+    columns = connection.execute("SELECT name FROM pragma_table_info('replication')")
+    return ("checksum",) in columns.fetchall()
 
 
 def _connection(path: Path, address: str) -> sqlite3.Connection:
@@ -396,7 +439,8 @@ def _check_format(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _check_intact(path: Path, connection: sqlite3.Connection) -> None:
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    """Raise if the structure is damaged, or the index, which would hide rows, lacks some."""
+    (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise journal_errors.damaged(path, verdict)
 

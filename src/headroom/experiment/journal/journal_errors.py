@@ -25,6 +25,8 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise explain(path, error) from error
+    except UnicodeDecodeError as error:  # SQLite's message cites a damaged name
+        raise damaged(path, "its tables have damaged names") from error
 
 
 def explain(path: Path, error: sqlite3.Error) -> EnvironmentUnfitError:

@@ -4,6 +4,7 @@ Invariant: a row that does not come back exactly in the declared types is unread
 no damaged value reaches a runner or an analysis.
 """
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
@@ -87,11 +88,13 @@ class ReplicationRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A row as it lies in the file: its number, its run encoded, and the values of its head."""
+    """A row as it lies in the file: its number, its run encoded, and its head."""
 
     number: int
     encoded: bytes | None
     values: tuple[Any, ...]
+    checksum: int | None = None
+    """That of the head; None in rows of earlier versions."""
 
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
@@ -110,14 +113,19 @@ def head_values(row: ReplicationRow) -> tuple[Any, ...]:
         row.seed,
         row.state,
         row.started_at,
-        row.wall_s,
+        float(row.wall_s),
         row.error,
         row.environment,
         row.position,
     )
 
 
-def head_of(values: Sequence[Any]) -> ReplicationRow | None:
+def checksum_of(values: Sequence[Any]) -> int:
+    """Return the checksum of the values of a head; a run has its own."""
+    return zlib.crc32(msgspec.msgpack.encode(tuple(values)))
+
+
+def head_of(values: Sequence[Any], checksum: int | None = None) -> ReplicationRow | None:
     """Return the row that `head_values` wrote, None if the values are damaged.
 
     Examples
@@ -129,6 +137,8 @@ def head_of(values: Sequence[Any]) -> ReplicationRow | None:
     >>> head_of((None, *head_values(row)[1:])) is None
     True
     """
+    if checksum not in {None, checksum_of(values)}:
+        return None
     try:
         checked = msgspec.convert(tuple(values), _Head)
         fields: dict[str, Any] = dict(zip(HEAD_COLUMNS, checked, strict=True))

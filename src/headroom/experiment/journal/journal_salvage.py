@@ -11,15 +11,21 @@ from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.journal import journal_errors
-from headroom.experiment.journal.journal import APPLICATION_ID, FORMAT, connect_writer
+from headroom.experiment.journal.journal import APPLICATION_ID, FORMAT, check_files, connect_writer
 from headroom.experiment.journal.journal_errors import explained
 from headroom.experiment.journal.journal_lock import JournalLock
-from headroom.experiment.journal.journal_rows import HEAD_COLUMNS, facts_of, head_of, is_readable
+from headroom.experiment.journal.journal_rows import (
+    HEAD_COLUMNS,
+    checksum_of,
+    facts_of,
+    head_of,
+    is_readable,
+)
 from headroom.experiment.journal.sqlite_pages import Cell, Stored, read_cells
 
 _ENVIRONMENT_WIDTH = 2
 _INDEX_WIDTH = 4
-_WIDTH = len(HEAD_COLUMNS) + 2
+_WIDTH = len(HEAD_COLUMNS) + 3
 _RUN = HEAD_COLUMNS.index("environment") + 1
 """Place of the run among the stored columns, of which the row's number is the first."""
 _WALL_S = HEAD_COLUMNS.index("wall_s") + 1
@@ -27,7 +33,7 @@ _BATCH = 500
 _COMPANIONS = ("-wal", "-shm", "")
 """The files of a journal; the log goes first, so that it never meets another file."""
 _INSERT_ROW = (
-    f"INSERT OR IGNORE INTO replication (id, {', '.join(HEAD_COLUMNS)}, run) "  # noqa: S608 - constants only
+    f"INSERT OR IGNORE INTO replication (id, {', '.join(HEAD_COLUMNS)}, run, checksum) "  # noqa: S608 - constants only
     f"VALUES ({', '.join('?' * _WIDTH)})"
 )
 _INSERT_ENVIRONMENT = "INSERT OR IGNORE INTO environment (id, facts) VALUES (?, ?)"
@@ -90,20 +96,29 @@ class _Found:
 
     connection: sqlite3.Connection
     rows: list[Sequence[Stored]] = field(default_factory=list)
-    newest: int = 0
+    numbers: dict[int, int] = field(default_factory=dict)
     rescued: int = 0
 
     @property
     def lost(self) -> int:
         """Rows are numbered without gaps, so missing ones were lost."""
-        return max(self.newest - self.rescued, 0)
+        return max(self._newest() - self.rescued, 0)
+
+    def _newest(self) -> int:
+        """Return the highest number; a damaged one stands alone, and in the row or index only."""
+        sound = (
+            number
+            for number, count in self.numbers.items()
+            if count > 1 or {number - 1, number + 1} & self.numbers.keys()
+        )
+        return max(sound, default=len(self.numbers))
 
     def add(self, cell: Cell) -> None:
         """Add the cell to a journal if it belongs there."""
         width = len(cell.values)
         if cell.kind == "index" and width == _INDEX_WIDTH and isinstance(cell.values[3], int):
-            self.newest = max(self.newest, cell.values[3])
-        elif cell.kind == "table" and width == _WIDTH:
+            self._count(cell.values[3])
+        elif cell.kind == "table" and width in (_WIDTH - 1, _WIDTH):  # earlier ones lack a checksum
             self._add_row(cell)
         elif cell.kind == "table" and width == _ENVIRONMENT_WIDTH and facts_of(cell.values[1]):
             self.connection.execute(_INSERT_ENVIRONMENT, (cell.row_id, cell.values[1]))
@@ -114,15 +129,20 @@ class _Found:
             self.rescued += self.connection.executemany(_INSERT_ROW, self.rows).rowcount
             self.rows.clear()
 
+    def _count(self, number: int) -> None:
+        self.numbers[number] = self.numbers.get(number, 0) + 1
+
     def _add_row(self, cell: Cell) -> None:
-        self.newest = max(self.newest, cell.row_id)
+        self._count(cell.row_id)
         run = cell.values[_RUN]
-        head = [*cell.values[1:_RUN], *cell.values[_RUN + 1 :]]
+        *values, checksum = cell.values if len(cell.values) == _WIDTH else (*cell.values, None)
+        head = [*values[1:_RUN], *values[_RUN + 1 :]]
         wall_s = cell.values[_WALL_S]  # a whole number of seconds is stored as an integer
         head[_WALL_S - 1] = float(wall_s) if isinstance(wall_s, int) else wall_s
         is_run = (run is None or isinstance(run, bytes)) and is_readable(run)
-        if is_run and head_of(head) is not None:
-            self.rows.append((cell.row_id, *head, run))
+        is_head = isinstance(checksum, int | None) and head_of(head, checksum) is not None
+        if is_run and is_head:
+            self.rows.append((cell.row_id, *head, run, checksum_of(head)))
         if len(self.rows) >= _BATCH:
             self.store()
 
@@ -141,8 +161,7 @@ def _copy(path: Path, draft: Path) -> _Found:
 
 
 def _check_present(path: Path) -> None:
-    if path.is_dir():
-        raise journal_errors.is_folder(path)
+    check_files(path)
     if not any(path.with_name(path.name + end).exists() for end in _COMPANIONS):
         raise EnvironmentUnfitError(
             f"there is no journal {path}", cure="run the study without --salvage"

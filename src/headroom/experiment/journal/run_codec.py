@@ -24,6 +24,7 @@ from headroom.experiment.protocol.run import (
     Series,
     TimeSamples,
 )
+from headroom.input_file import unpack
 
 _LEVEL = 6
 _DTYPES = {"f": np.dtype("<f8"), "i": np.dtype("<i8")}
@@ -32,6 +33,13 @@ _DIGITS = (0, 9, 12, 15)
 """Decimals that are tried: counts, and the ticks of models in seconds, milli- and microseconds."""
 _MOST_WHOLE = 2.0**53
 """Whole numbers below it are exact as floats."""
+
+
+_DAMAGE = (
+    zlib.error, msgspec.DecodeError, LookupError, TypeError, ValueError, AttributeError,
+    ArithmeticError, RecursionError,
+)  # fmt: skip
+"""Errors of bytes that are not a run; after the checksum, only of forged ones."""
 
 
 class UnreadableRunError(ValueError):
@@ -82,9 +90,8 @@ def decode_run(encoded: bytes) -> Run:
         The bytes are damaged.
     """
     try:
-        fields = msgspec.msgpack.decode(zlib.decompress(encoded))
-        return _unpack_run(fields)
-    except (zlib.error, msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
+        return _unpack_run(msgspec.msgpack.decode(unpack(encoded), type=dict[str, Any]))
+    except _DAMAGE as error:
         raise UnreadableRunError(str(error)) from error
 
 

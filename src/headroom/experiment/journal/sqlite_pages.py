@@ -1,4 +1,4 @@
-"""Reads the rows of a SQLite file page by page, past any damage; for `journal_salvage` only.
+"""Reads a SQLite file page by page, past any damage: the rows of one, and the state of its log.
 
 SQLite finds a row through the file's header and the inner pages of a tree, so one damaged page
 there hides every row below it. This module reads each leaf page independently and recovers whatever
@@ -8,8 +8,12 @@ the leaf still holds. Format: https://www.sqlite.org/fileformat2.html, which SQL
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 Stored: TypeAlias = int | float | str | bytes | None
 _Kind: TypeAlias = Literal["table", "index"]
@@ -19,6 +23,10 @@ _MAGIC = b"SQLite format 3\0"
 _LEAVES: Mapping[int, _Kind] = {0x0D: "table", 0x0A: "index"}
 _LOG_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
+_MAX_HOLE = 256
+"""Frames of zeros after which the log is not searched further: it may be a hole of gigabytes."""
+_LOG_MAGIC = 0x377F_0682
+"""Of a log whose checksums take little-endian words; the next number is of big-endian ones."""
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 7, 8, 9, 12
 
@@ -44,6 +52,16 @@ def read_cells(path: Path) -> Iterator[Cell]:
     with _Pages(path) as pages:
         for number in range(2, pages.count + 1):  # page 1 holds the schema
             yield from _cells_of(pages, pages.page(number))
+
+
+def broken_log(path: Path) -> tuple[bool, int]:
+    """Return whether the log of a file ends within a write, and how many commits are behind that.
+
+    SQLite passes over everything from the first frame with a wrong checksum on. After a loss of
+    power that is one commit at most, which no one was told of.
+    """
+    with _Pages(path) as pages:
+        return pages.broken_log()
 
 
 class _Pages:
@@ -93,19 +111,75 @@ class _Pages:
         """Return where in the log the newest committed version of a page begins."""
         committed: dict[int, int] = {}
         open_frames: dict[int, int] = {}
-        salt = _read_at(self._log, 16, 8)
-        offset = _LOG_HEADER_BYTES
-        while (
-            len(header := _read_at(self._log, offset, _FRAME_HEADER_BYTES)) == _FRAME_HEADER_BYTES
-        ):
-            number, size_after_commit = struct.unpack(">II", header[:8].ljust(8, b"\0"))
+        salt = self._log_salt()
+        for offset, header in self._frame_headers():
+            number, size_after_commit = struct.unpack(">II", header[:8])
             if header[8:16] == salt:
                 open_frames[number] = offset + _FRAME_HEADER_BYTES
                 if size_after_commit:
                     committed |= open_frames
                     open_frames = {}
-            offset += _FRAME_HEADER_BYTES + self.page_bytes
         return committed
+
+    def _frame_headers(self) -> Iterator[tuple[int, bytes]]:
+        offset, hole = _LOG_HEADER_BYTES, 0
+        while hole < _MAX_HOLE and (
+            len(header := _read_at(self._log, offset, _FRAME_HEADER_BYTES)) == _FRAME_HEADER_BYTES
+        ):
+            yield offset, header
+            hole = 0 if any(header) else hole + 1
+            offset += _FRAME_HEADER_BYTES + self.page_bytes
+
+    def _log_salt(self) -> bytes:
+        """Return what marks the frames of the log as its own; a damaged header has lost it."""
+        place = 16 if self._log_sums() else _LOG_HEADER_BYTES + 8
+        return _read_at(self._log, place, 8)
+
+    def _log_sums(self) -> tuple[int, int] | None:
+        """Return the checksum of the log's header, with which that of its frames begins."""
+        header = _read_at(self._log, 0, _LOG_HEADER_BYTES)
+        if len(header) < _LOG_HEADER_BYTES or header[:3] != _LOG_MAGIC.to_bytes(4, "big")[:3]:
+            return None
+        sums = self._sums(header[:24], (0, 0))
+        return sums if sums == struct.unpack(">II", header[24:]) else None
+
+    def _sums(self, content: bytes, sums: tuple[int, int]) -> tuple[int, int]:
+        """Return the checksum of SQLite's log: s0 += x0 + s1, s1 += x1 + s0 for each two words."""
+        is_big = _read_at(self._log, 3, 1) == bytes([(_LOG_MAGIC & 0xFF) + 1])
+        words = np.frombuffer(content, ">u4" if is_big else "<u4").astype(np.uint32).reshape(-1, 2)
+        powers = _powers(len(words))
+        added = np.stack([words[:, 0], words[:, 0] + words[:, 1]], axis=1)
+        rest = powers[-1] @ np.array(sums, np.uint32)
+        total = (powers[-2::-1] @ added[:, :, None]).sum(axis=0, dtype=np.uint32)[:, 0] + rest
+        return int(total[0]), int(total[1])
+
+    def broken_log(self) -> tuple[bool, int]:
+        """See the function of this name."""
+        sums, salt = self._log_sums(), self._log_salt()
+        is_broken, commit_count = False, 0
+        for offset, header in self._frame_headers():
+            if sums is not None:
+                page = _read_at(self._log, offset + _FRAME_HEADER_BYTES, self.page_bytes)
+                if len(page) == self.page_bytes and header[8:16] == salt:
+                    sums = self._sums(header[:8] + page, sums)
+                if header[8:] == salt + struct.pack(">II", *sums):
+                    continue
+                sums = None
+            # A frame of an earlier log has another salt in both halves.
+            if header[8:12] == salt[:4] or header[12:16] == salt[4:]:
+                is_broken = True
+                commit_count += any(header[4:8])
+        return is_broken, commit_count
+
+
+@cache
+def _powers(count: int) -> npt.NDArray[np.uint32]:
+    """Return what each of `count` steps of the log's checksum makes of the sums before it."""
+    powers = np.empty((count + 1, 2, 2), np.uint32)
+    powers[0] = np.eye(2)
+    for number in range(count):
+        powers[number + 1] = np.array([[1, 1], [1, 2]], np.uint32) @ powers[number]
+    return powers
 
 
 def _read_at(file: BinaryIO | None, offset: int, size: int) -> bytes:

@@ -25,6 +25,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, ParameterType
+from headroom.input_file import read_text
 from headroom.units import QuantityError, conversion
 
 _TYPES: Mapping[Any, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
@@ -95,8 +96,8 @@ def _read(
 ) -> dict[str, tuple[str, _Entry]]:
     """Return the place and entry of each parameter of a file, and of the file that it is like."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(read_text(path))
+    except (ValueError, RecursionError) as error:  # syntax, digits without end, or nesting
         raise StudyError(f"{path}: {error}", cure="correct the file") from error
     if own is None or LIKE not in content:
         return dict(_entries(path, content, fields, {}))

@@ -29,12 +29,15 @@ class Survey:
         Replications whose last attempt failed; they will be tried again.
     unreadable_count
         Replications whose stored run is damaged; they will be run again.
+    damaged_count
+        Rows of which even the replication is unknown.
     """
 
     done: Mapping[str, frozenset[int]]
     kept: Mapping[str, int] = field(default_factory=dict)
     failed_count: int = 0
     unreadable_count: int = 0
+    damaged_count: int = 0
 
     @property
     def reused_count(self) -> int:
@@ -53,6 +56,11 @@ class Survey:
             sentences.append(
                 f"{_count(self.unreadable_count)} unreadable, {they} will be run again"
             )
+        if self.damaged_count:
+            rows = (
+                "1 damaged row" if self.damaged_count == 1 else f"{self.damaged_count} damaged rows"
+            )
+            sentences.append(f"{rows} of the journal skipped: what is missing will be run again")
         sentences += [
             f"{_count(number)} kept, not reused: {reason}"
             for reason, number in sorted(self.kept.items())
@@ -77,6 +85,7 @@ def survey(plan: Plan, journal: Journal, criteria: Mapping[str, Criteria]) -> Su
         kept=dict(kept),
         failed_count=sum(surveyed.failed_count for surveyed in parts),
         unreadable_count=sum(surveyed.unreadable_count for surveyed in parts),
+        damaged_count=journal.headless_count,
     )
 
 

@@ -129,8 +129,8 @@ def _by_regex(metric: MetricTable, text: str) -> object:
 
 def _by_json_path(metric: MetricTable, text: str) -> object:
     try:
-        document = json.loads(text)
-    except ValueError as error:
+        document = json.loads(text)  # with NaN, which many programs write
+    except (ValueError, RecursionError) as error:
         raise _not_found(
             metric, f"the output is not valid JSON ({error})", text, is_cut=False
         ) from error

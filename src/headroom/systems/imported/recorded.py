@@ -9,6 +9,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Direction, Value
+from headroom.input_file import MalformedError, MissingFileError, decode_json, read_file
 from headroom.units import Unit, unit_named
 
 FORMAT = 1
@@ -49,14 +50,14 @@ def read_recorded(path: Path) -> Recorded:
         It is missing, of another format, or incomplete.
     """
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Recorded)
-    except OSError as error:
+        found = decode_json(read_file(path), path, type=Recorded)
+    except MissingFileError as error:
         raise StudyError(
-            f"{path}: {error.strerror}", cure="import the results again: headroom import --help"
+            error.message, cure="import the results again: headroom import --help"
         ) from error
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except MalformedError as error:
         raise StudyError(
-            f"{path} is not a file of recorded runs: {error}", cure="import the results again"
+            f"not a file of recorded runs: {error.message}", cure="import the results again"
         ) from error
     if found.format != FORMAT:
         raise StudyError(

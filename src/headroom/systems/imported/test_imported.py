@@ -98,5 +98,5 @@ def test_an_incomplete_file_is_refused_with_its_fault(
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"absent\.json: No such file"):
+    with pytest.raises(StudyError, match=r"absent\.json: no such file"):
         ImportedSystem.load(ImportedSetup(file="absent.json"), base=tmp_path)

@@ -16,11 +16,11 @@ import msgspec
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.study.file.settings import with_settings
 from headroom.experiment.study.file.short_keys import spelled_out
-from headroom.experiment.study.file.text_file import read_text_file
 from headroom.experiment.study.file.toml_lines import key_lines
 from headroom.experiment.study.file.type_errors import find_type_error
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.study import Study
+from headroom.input_file import MissingFileError, read_text
 
 KeyPath: TypeAlias = Sequence[str | int]
 
@@ -207,8 +207,8 @@ def _names(content: Mapping[str, Any]) -> dict[tuple[str, int], str]:
 
 def _read(path: Path) -> str:
     try:
-        return read_text_file(path)
-    except FileNotFoundError as error:
+        return read_text(path)
+    except MissingFileError as error:
         raise StudyError(
             f"there is no study file {path}",
             cure="name a folder with a study.toml, or write one with `headroom init FOLDER`",

@@ -5,8 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
 
-from headroom.errors import StudyError
 from headroom.experiment.study.file.toml_text import LINE_LENGTH, toml_text
+from headroom.input_file import read_text
 from headroom.systems.storage.fio.experiment import Table, experiment_of, names_of
 from headroom.systems.storage.fio.job_file import Job, jobs_of
 from headroom.systems.storage.fio.numbers import truth_of
@@ -44,13 +44,7 @@ def read_fio(file: Path, *, name: str, here: Path) -> str:
     >>> [line for line in text.splitlines() if line.startswith("fixed")][0][:45]
     'fixed = { pattern = "random", read_share = 1.'
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(
-            f"{file} cannot be read: {error}", cure="name a job file of fio"
-        ) from error
-    jobs = jobs_of(file, text)
+    jobs = jobs_of(file, read_text(file))
     _check_alone(jobs)
     experiments: list[Table] = []
     notes: dict[str, list[str]] = {}

@@ -187,6 +187,6 @@ def _of_log(log: Mapping[str, Any]) -> dict[str, float]:
 def _content(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -27,7 +27,11 @@ def _at(name: str, magic: bytes, *offsets: int) -> list[Signature]:
     return [Signature(name, offset, magic) for offset in offsets]
 
 
-_ZFS = (0x00BAB10C).to_bytes(8, "little")
+_ZFS = "a ZFS pool"
+_ZFS_LABEL = 256 * _K
+_UBERBLOCKS = 128 * _K
+_UBERBLOCK = 0x00BAB10C
+_UBERBLOCK_MAGICS = tuple(_UBERBLOCK.to_bytes(8, order) for order in ("little", "big"))
 _MD = (0xA92B4EFC).to_bytes(4, "little")
 _BCACHE = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
 
@@ -37,7 +41,6 @@ SIGNATURES: tuple[Signature, ...] = (
     *_at("an ext file system", b"\x53\xef", 1080),
     *_at("an XFS file system", b"XFSB", 0),
     *_at("a Btrfs file system", b"_BHRfS_M", 64 * _K + 64),
-    *_at("a ZFS pool", _ZFS, *range(128 * _K, 256 * _K, _K)),
     *_at("an F2FS file system", (0xF2F52010).to_bytes(4, "little"), _K),
     *_at("a ReiserFS file system", b"ReIsEr", 64 * _K + 52),
     *_at("a JFS file system", b"JFS1", 32 * _K),
@@ -84,7 +87,8 @@ def signatures_of(descriptor: int, size_bytes: int) -> tuple[str, ...]:
         for signature in _all_for(size_bytes)
         if _is_there(descriptor, signature, size_bytes)
     )
-    return tuple(dict.fromkeys(names))
+    found = dict.fromkeys(names)
+    return (*found, _ZFS) if _has_zfs_label(descriptor, size_bytes) else tuple(found)
 
 
 def _all_for(size_bytes: int) -> Iterator[Signature]:
@@ -93,6 +97,20 @@ def _all_for(size_bytes: int) -> Iterator[Signature]:
     old_md = (size_bytes & ~(64 * _K - 1)) - 64 * _K
     if old_md >= 0:
         yield Signature("a member of a RAID (md)", old_md, _MD)
+
+
+def _has_zfs_label(descriptor: int, size_bytes: int) -> bool:
+    """Return whether one of the four labels of ZFS is there, in the byte order of any machine.
+
+    Two are at the start, two before the last multiple of their size. The second half of each is a
+    ring of uberblocks, every one of which begins with its magic number.
+    """
+    end = size_bytes // _ZFS_LABEL * _ZFS_LABEL
+    for label in (0, _ZFS_LABEL, end - 2 * _ZFS_LABEL, end - _ZFS_LABEL):
+        ring = os.pread(descriptor, _UBERBLOCKS, max(label, 0) + _ZFS_LABEL - _UBERBLOCKS)
+        if any(ring.startswith(_UBERBLOCK_MAGICS, place) for place in range(0, len(ring), _K)):
+            return True
+    return False
 
 
 def _is_there(descriptor: int, signature: Signature, size_bytes: int) -> bool:

@@ -48,6 +48,24 @@ def test_each_signature_is_found_where_its_format_has_it(signature: object, imag
         assert known.name in signatures_of(file.fileno(), 8 * MIB)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("label", range(4))
+@pytest.mark.parametrize("rest", [0, 1, 255], ids=lambda rest: f"{rest} KiB left over")
+def test_each_label_of_zfs_is_found(label: int, order: str, rest: int, image: Path) -> None:
+    """Oracle: `vdev_label_offset` of OpenZFS; a device is used up to a multiple of 256 KiB."""
+    size = 8 * MIB + rest * 1024
+    os.truncate(image, size)
+    start = (0, 256 * 1024, 8 * MIB - 512 * 1024, 8 * MIB - 256 * 1024)[label]
+    for uberblock in (0, 127):
+        with image.open("r+b") as file:
+            file.seek(start + 128 * 1024 + uberblock * 1024)
+            file.write((0x00BAB10C).to_bytes(8, order))  # type: ignore[arg-type]
+        with image.open("rb") as file:
+            assert signatures_of(file.fileno(), size) == ("a ZFS pool",)
+        image.write_bytes(b"")
+        os.truncate(image, size)
+
+
 def test_zeros_carry_no_signature_and_a_tiny_file_is_no_error(image: Path, tmp_path: Path) -> None:
     with image.open("rb") as file:
         assert signatures_of(file.fileno(), 8 * MIB) == ()
