@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.output_file import output_file
+from headroom.output_file import csv_cell, output_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,12 +80,12 @@ class Tabular:
 
 
 def csv_of(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
-    """Write rows as a CSV file; returns its path."""
+    """Write rows as a CSV file, with no cell that a spreadsheet computes; returns its path."""
     file = Path(path)
     with output_file(file) as stream:
         writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer.writerow({name: csv_cell(name) for name in writer.fieldnames})
+        writer.writerows({name: csv_cell(cell) for name, cell in row.items()} for row in rows)
     return file
 
 
