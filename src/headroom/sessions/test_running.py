@@ -218,7 +218,7 @@ def build(*, always: int = 1, sometimes: int = 1) -> Model:
     if sometimes > 1:
         model.station("rare")
     jobs = model.program("jobs")
-    jobs.use(used, exponential(1.0))
+    jobs.use(used, exponential(float(sometimes)))
     model.closed_class("users", jobs, population=2)
     return model
 """
