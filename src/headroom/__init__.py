@@ -28,8 +28,12 @@ _HOMES = {
         *("MonotoneClaim", "OrderingClaim", "RatioClaim", "ValueClaim"),
     ),
     "headroom.simulation": (
-        *("constant", "draw", "empirical", "erlang", "exponential", "from_moments"),
-        *("from_samples", "hyperexponential", "lognormal", "schedule", "uniform"),
+        *("bounded_pareto", "bursty", "changing_rate", "computed_arrivals", "computed_draw"),
+        *("constant", "coxian", "discrete", "draw", "empirical", "erlang", "exponential"),
+        *("floor", "from_moments", "from_samples", "gamma", "geometric", "hyperexponential"),
+        *("hypoexponential", "lognormal", "maximum", "minimum", "mixture", "mmpp", "normal"),
+        *("nurand", "on_off", "pareto", "replay", "schedule", "trace", "triangular", "uniform"),
+        *("weibull", "zipf"),
     ),
     "headroom.experiment.protocol.model_parameters": ("parameter",),
 }
@@ -51,4 +55,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

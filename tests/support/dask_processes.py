@@ -84,14 +84,17 @@ class DaskProcesses:
             ["--host", f"127.0.0.{number}", "--resources", f"{name}=1"]
             for number, name in enumerate(self._hosts, start=2)
         ]
-        self._workers = [
-            self._started(
-                "worker", self.address, "--nthreads", "1", "--no-dashboard", "--memory-limit", "0",
-                "--local-directory", str(self.folder), *one,
-            )
-            for one in options
-        ]  # fmt: skip
+        for one in options:
+            self.join(*one)
         self.await_workers()
+
+    def join(self, *options: str) -> None:
+        """Start one more command with workers, without a wait."""
+        worker = self._started(
+            "worker", self.address, "--nthreads", "1", "--no-dashboard", "--memory-limit", "0",
+            "--local-directory", str(self.folder), *options,
+        )  # fmt: skip
+        self._workers.append(worker)
 
     def await_workers(self) -> None:
         """Wait until every worker is known to the scheduler."""

@@ -5,12 +5,18 @@ or filtered without the study file.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from math import isfinite
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite, nan
 from typing import Any, TypeAlias
 
 from headroom.analysis.point import summarise
-from headroom.analysis.results import Effect, PointResult, StudyResult, WhatIfResult
+from headroom.analysis.results import (
+    Effect,
+    ExperimentResult,
+    PointResult,
+    StudyResult,
+    WhatIfResult,
+)
 from headroom.analysis.run.time_series import part_series
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.protocol.artefact import Artefact
@@ -18,32 +24,49 @@ from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 Row: TypeAlias = dict[str, Any]
+Why: TypeAlias = Callable[[PointResult, str], str]
+"""Says why a point has no estimate of a metric, for the column `missing`."""
 _LONGEST = 100
 """Letters of a folder that is named after levels."""
+_ESTIMATED = (
+    "metric", "unit", "count", "centre", "value", "low", "high", "method", "mean", "median",
+    "stdev", "minimum", "maximum", "mean_deviation",
+)  # fmt: skip
 
 
-def point_rows(result: StudyResult) -> Iterator[Row]:
-    """Yield one row per point and metric: the estimate with its interval."""
+def point_rows(result: StudyResult, why: Why) -> Iterator[Row]:
+    """Yield one row per point and metric: the estimate with its interval.
+
+    Of a response without an estimate there is a row too, whose `missing` says why.
+    """
     for experiment in result.experiments:
         for point in experiment.points:
             head = _head(experiment.name, point.key, point)
             for estimate in point.estimates.values():
-                yield head | {
-                    "metric": estimate.metric,
-                    "unit": estimate.unit,
-                    "count": estimate.count,
-                    "centre": estimate.centre,
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "method": estimate.method,
-                    "mean": estimate.mean,
-                    "median": estimate.median,
-                    "stdev": estimate.stdev,
-                    "minimum": estimate.minimum,
-                    "maximum": estimate.maximum,
-                    "mean_deviation": estimate.mean_deviation,
-                }
+                found = {name: getattr(estimate, name) for name in _ESTIMATED}
+                yield head | found | {"missing": ""}
+            for metric in _without(experiment, point):
+                nothing: Row = dict.fromkeys(_ESTIMATED)
+                yield head | nothing | {"metric": metric, "count": 0, "missing": why(point, metric)}
+
+
+def wide_rows(result: StudyResult, why: Why) -> Iterator[Row]:
+    """Yield one row per point: its levels, and of each metric the value, low and high end."""
+    known = [(one, point) for one in result.experiments for point in one.points]
+    metrics = dict.fromkeys(name for one, at in known for name in [*one.responses, *at.estimates])
+    for experiment, point in known:
+        row = _head(experiment.name, point.key, point) | {"count": point.done}
+        for metric in metrics:
+            for end, suffix in (("value", ""), ("low", "_low"), ("high", "_high")):
+                found = getattr(point.estimates.get(metric), end, None)
+                row[metric + suffix] = nan if found is None else found
+        reasons = dict.fromkeys(why(point, metric) for metric in _without(experiment, point))
+        yield row | {"missing": "; ".join(filter(None, reasons))}
+
+
+def _without(experiment: ExperimentResult, point: PointResult) -> list[str]:
+    """Return the responses that a point has no estimate of."""
+    return [metric for metric in experiment.responses if metric not in point.estimates]
 
 
 def replication_rows(plan: Plan, journal: Journal) -> Iterator[Row]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from headroom.analysis.results import Effect, ExperimentResult, FitResult, StudyResult
 from headroom.api.results import View
-from headroom.api.tables import Tabular, frame_of
+from headroom.api.tables import Tabular
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
@@ -20,9 +20,6 @@ from headroom.report.sizes.sizing import answer_sentences, render_sizing
 from headroom.report.terminal.screen import printed
 from headroom.report.terminal.solved import SolvedPoint, render_solved, theory_lines, unit_of
 from headroom.sizing.result import SizingResult
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Answer(Tabular):
@@ -108,7 +105,12 @@ class Solved(Answer):
 
 
 class WhatIfs(View, Answer):
-    """The effects of changes at one point, paired with it by their seeds."""
+    """The effects of changes at one point, paired with it by their seeds.
+
+    A row is a change and a metric: before, after, ratio, low, high.
+    """
+
+    kind = "what-ifs"
 
     def __init__(
         self, data: StudyResult, where: str = "", pairs_at_most: int | None = None
@@ -141,14 +143,6 @@ class WhatIfs(View, Answer):
                 cure="read summary(), which gives the reason, or let the runs last longer",
             )
         return self.changes[change]
-
-    def to_rows(self, what: Any = "what-ifs") -> list[dict[str, Any]]:  # noqa: ANN401 - as of View
-        """Return one row for each change and metric: before, after, ratio, low, high."""
-        return super().to_rows(what)
-
-    def to_frame(self, what: Any = "what-ifs") -> "pd.DataFrame":  # noqa: ANN401 - as of View
-        """Return the rows as a pandas DataFrame."""
-        return frame_of(self.to_rows(what))
 
     def summary(self, width: int = 80, *, everything: bool = False) -> str:
         """Return the output of `headroom what-if`."""

@@ -1,8 +1,9 @@
 """Estimates and points as Python values: numbers to compute with, which show their intervals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self, cast
 
 from headroom.analysis.results import (
     Bottleneck,
@@ -16,13 +17,18 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.report.cards import estimate_card
 from headroom.report.numbers import format_estimate
-from headroom.report.sentences.runs import fault_words
+from headroom.report.sentences.runs import missing_words
 from headroom.report.words import label_metric
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A metric of one point with its 95% interval, in base units.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimate(float):
+    """A metric of one point: a number, in base units, with its 95% interval.
+
+    It computes, sorts and compares as its value does, in NumPy too: ``e * 1000`` is a plain
+    number, ``e > 0.01`` asks the value alone, ``e == f`` whether both values are the same, and
+    equal estimates have the same hash, that of the value. Whether an interval is surely above or
+    below something is asked by `surely_above` and `surely_below`.
 
     Parameters
     ----------
@@ -42,8 +48,10 @@ class Estimate:
     >>> import headroom as hr
     >>> found = hr.simulate("mm1", utilization=0.5, completions=2000, replications=5)
     >>> response = found["response_s_mean"]
-    >>> 0.015 < response.low < float(response) < response.high < 0.025
+    >>> 0.015 < response.low < response < response.high < 0.025
     True
+    >>> response * 1000 == response.value * 1000, round(response, 2), response.surely_above(0.01)
+    (True, 0.02, True)
     """
 
     metric: str
@@ -56,8 +64,31 @@ class Estimate:
     where: str = ""
     is_simulated: bool = True
 
-    def __float__(self) -> float:
-        return self.value
+    def __new__(cls, number: float = 0.0, /, **fields: Any) -> Self:  # noqa: ANN401 - of any field
+        """Make the number; of a number alone a plain one, as `statistics.mean` does."""
+        if not fields:
+            return cast("Self", float(number))
+        return super().__new__(cls, fields["value"])
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], "Estimate"], tuple[dict[str, Any]]]:
+        return _of_fields, (vars(self),)
+
+    def surely_above(self, other: float) -> bool:
+        """Return whether the whole interval is above a number, or above the whole interval of one.
+
+        Nothing is sure without an interval. Intervals of two estimates that overlap may belong to
+        different means all the same: `hr.compare` pairs the runs, and so sees smaller differences.
+        """
+        bound = other.high if isinstance(other, Estimate) else other
+        return self.low is not None and bound is not None and self.low > bound
+
+    def surely_below(self, other: float) -> bool:
+        """Return whether the whole interval is below a number, or below the whole interval of one.
+
+        As `surely_above`.
+        """
+        bound = other.low if isinstance(other, Estimate) else other
+        return self.high is not None and bound is not None and self.high < bound
 
     def __str__(self) -> str:
         return format_estimate(self.data)
@@ -68,6 +99,11 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         return estimate_card(self.data, where=self.where, is_simulated=self.is_simulated)
+
+
+def _of_fields(fields: dict[str, Any]) -> Estimate:
+    """Return an estimate again that was pickled or copied."""
+    return Estimate(**fields)
 
 
 @dataclass(frozen=True)
@@ -146,16 +182,11 @@ class Point:
                 "the metric grows with the length of the run",
                 cure="reduce the load, or read `saturation` and the throughput of the point",
             )
-        if self.data.errors and not self.data.estimates:
-            return StudyError(
-                f"every replication failed: {self.data.errors[0]}", cure="see `data.errors`"
-            )
-        if self.data.faults and not self.data.estimates:
-            why = fault_words(self.data.faults[0])
-            return StudyError(
-                f"no run at {self.label or 'this point'} counts: {why}",
-                cure="give longer runs: `completions=`, or `time_s=` of what ends",
-            )
+        if not self.data.estimates and (why := missing_words(self.data, metric)):
+            cure = "give longer runs: `completions=`, or `time_s=` of what ends"
+            if self.data.errors:
+                cure = "see `data.errors`"
+            return StudyError(f"no estimate at {self.label or 'this point'}: {why}", cure=cure)
         return StudyError(
             f"there is no estimate of {metric!r} at {self.label or 'this point'}",
             cure=suggestion(metric, self.metrics),

@@ -5,9 +5,9 @@ Invariant: every number comes from `StudyResult`, as the page's and the terminal
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -16,7 +16,7 @@ from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import Record
 from headroom.analysis.results import ClaimResult, ExperimentResult, LevelsCompared, StudyResult
 from headroom.api.estimates import Estimate, Point
-from headroom.api.tables import Tabular, frame_of, tidy
+from headroom.api.tables import Tabular, csv_of, frame_of, tidy
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
@@ -25,6 +25,7 @@ from headroom.output_file import write_output
 from headroom.report.cards import result_card
 from headroom.report.first_screen.terminal import render_first_screen
 from headroom.report.fold.terminal import render_study
+from headroom.report.sentences.runs import missing_words
 from headroom.report.terminal.screen import printed
 from headroom.sessions.study_session import existing_journal, page_text
 
@@ -34,10 +35,13 @@ if TYPE_CHECKING:
 
     from headroom.experiment.study.plan import Plan
 
-What: TypeAlias = Literal["points", "what-ifs", "comparisons", "derived", "intervals"]
+What: TypeAlias = Literal[
+    "points", "wide", "replications", "what-ifs", "comparisons", "derived", "intervals"
+]
 """Kinds of rows that a result has."""
 _ROWS: Mapping[str, Callable[[StudyResult], Iterator[export.Row]]] = {
-    "points": export.point_rows,
+    "points": partial(export.point_rows, why=missing_words),
+    "wide": partial(export.wide_rows, why=missing_words),
     "what-ifs": export.what_if_rows,
     "comparisons": export.comparison_rows,
     "derived": export.derived_rows,
@@ -63,6 +67,10 @@ class View(Tabular):
     """Folder of the study, if a page was written there, which the summary names."""
     path: Path | None = None
     """Its `results.json`, if it comes from one or from a study; the journal is next to it."""
+    plan: "Plan | None" = None
+    """The plan, if it is known: it leads to the journal."""
+    kind: ClassVar[What] = "points"
+    """Its rows if no others are asked for."""
 
     def __init__(self, data: StudyResult) -> None:
         self.data = data
@@ -115,20 +123,50 @@ class View(Tabular):
         lines = text.splitlines(keepends=True)
         return "".join(line for line in lines if self.folder or not _PAGE.match(line))
 
-    def to_rows(self, what: What = "points") -> list[dict[str, Any]]:
+    def to_rows(self, what: What | None = None) -> list[dict[str, Any]]:
         """Return tidy rows, one for each point and metric: value, low, high, n, unit.
+
+        A response without an estimate has a row as well, which says why in the column `missing`.
+        Missing numbers are NaN.
 
         Parameters
         ----------
         what
-            ``points``, or one row for each effect of a what-if, comparison with a base, derived
-            quantity, or interval of terminating runs.
+            ``points``; ``wide``: one row for each point, with the columns `throughput`,
+            `throughput_low` and `throughput_high`, and so on for each metric; ``replications``; or
+            one row for each effect of a what-if, comparison with a base, derived quantity, or
+            interval of terminating runs.
         """
-        if what not in _ROWS:
-            raise StudyError(f"there are no rows of kind {what!r}", cure=suggestion(what, _ROWS))
-        return tidy(_ROWS[what](self.data))
+        kind = what or self.kind
+        if kind == "replications":
+            return self.replications()
+        if kind not in _ROWS:
+            raise StudyError(f"there are no rows of kind {kind!r}", cure=suggestion(kind, _ROWS))
+        return tidy(_ROWS[kind](self.data))
 
-    def to_frame(self, what: What = "points") -> "pd.DataFrame":
+    def to_csv(self, path: str | Path, what: What | None = None) -> Path:
+        """Write the rows of `to_rows` as a CSV file, missing numbers as NaN; returns its path."""
+        return csv_of(self.to_rows(what), path)
+
+    def replications(self) -> list[dict[str, Any]]:
+        """Return one row for each replication and metric, after the warm-up cut.
+
+        Raises
+        ------
+        StudyError
+            The result was loaded from a file alone, which has no replications.
+        """
+        if self.plan is None:
+            raise StudyError(
+                f"the result of study {self.data.name!r} was loaded without its journal",
+                cure="load the folder of the study, or run it",
+            )
+        names = {experiment.name for experiment in self.data.experiments}
+        with existing_journal(self.plan, lambda _: None) as journal:
+            found = export.replication_rows(self.plan, journal)
+            return tidy(row for row in found if row["experiment"] in names)
+
+    def to_frame(self, what: What | None = None) -> "pd.DataFrame":
         """Return the rows of `to_rows` as a pandas DataFrame, without pandas as a pyarrow Table.
 
         polars, DuckDB and pyarrow take the result itself (``polars.DataFrame(result)``), with the
@@ -174,7 +212,7 @@ class Sweep(View):
     ``sweep.at(users=250)["throughput"]``.
     """
 
-    def __init__(self, data: StudyResult, name: str = "") -> None:
+    def __init__(self, data: StudyResult, name: str = "", *, plan: "Plan | None" = None) -> None:
         names = [experiment.name for experiment in data.experiments]
         chosen = name or names[0]
         if chosen not in names:
@@ -182,6 +220,10 @@ class Sweep(View):
                 f"study {data.name!r} has no experiment {chosen!r}", cure=suggestion(chosen, names)
             )
         super().__init__(data if len(names) == 1 else _alone(data, chosen))
+        self.plan = plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "plan": None}  # another program has no journal
 
     @property
     def experiment(self) -> ExperimentResult:
@@ -275,29 +317,13 @@ class Result(View):
 
     def __getitem__(self, experiment: str) -> Sweep:
         """Return all points of the experiment with this name."""
-        return Sweep(self.data, experiment)
+        return Sweep(self.data, experiment, plan=self.plan)
 
     def __iter__(self) -> Iterator[Sweep]:
         return (self[experiment.name] for experiment in self.data.experiments)
 
     def __len__(self) -> int:
         return len(self.data.experiments)
-
-    def replications(self) -> list[dict[str, Any]]:
-        """Return one row for each replication and metric, after the warm-up cut.
-
-        Raises
-        ------
-        StudyError
-            The result was loaded from a file alone, which has no replications.
-        """
-        if self.plan is None:
-            raise StudyError(
-                f"the result of study {self.data.name!r} was loaded without its journal",
-                cure="load the folder of the study, or run it",
-            )
-        with existing_journal(self.plan, lambda _: None) as journal:
-            return tidy(export.replication_rows(self.plan, journal))
 
 
 def _alone(data: StudyResult, name: str) -> StudyResult:

@@ -1,9 +1,12 @@
 """Run, simulate, load and compare: each returns results that a program computes with."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, overload
+from weakref import finalize
 
 from headroom.api.arguments import Levels, is_one, told_apart
 from headroom.api.compared import CHOICE, OneOf
@@ -400,8 +403,10 @@ def _how(shows_progress: bool, processes: int | None, on: str = "") -> How:  # n
 def _swept(
     experiments: Sequence[Experiment], how: How, *, title: str, seed: int, command: str
 ) -> Sweep:
-    """Run experiments in a folder that goes away once they are analysed."""
-    with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
+    """Run experiments in a folder that goes away with their sweep."""
+    folder = mkdtemp(prefix="headroom-")
+    with ExitStack() as stack:
+        stack.callback(rmtree, folder, ignore_errors=True)
         study = Study(experiments[0].name, experiments, title=title, seed=seed, folder=folder)
         plan = planned(study.loaded(command=command), quick=False)
         journal_of(plan).parent.mkdir(parents=True, exist_ok=True)
@@ -410,11 +415,13 @@ def _swept(
             if outcome.interrupted:
                 raise KeyboardInterrupt
             result = analysed(plan, journal, jobs=how.asked.jobs)
-    errors = [error for point in result.experiments[0].points for error in point.errors]
-    if not result.done and errors:
-        said, _, cure = errors[0].partition(HINT)
-        raise StudyError(f"every replication failed: {said}", cure=cure or "correct the model")
-    return Sweep(result)
+        errors = [error for point in result.experiments[0].points for error in point.errors]
+        if not result.done and errors:
+            said, _, cure = errors[0].partition(HINT)
+            raise StudyError(f"every replication failed: {said}", cure=cure or "correct the model")
+        sweep = Sweep(result, plan=plan)
+        finalize(sweep, stack.pop_all().close)
+    return sweep
 
 
 def name_of(model: object) -> str:

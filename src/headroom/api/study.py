@@ -15,12 +15,13 @@ import numpy as np
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import TakesFunctions, Value
 from headroom.experiment.study.asks import Ask, Direction
+from headroom.experiment.study.file.short_keys import model_setup
 from headroom.experiment.study.file.study_file import LoadedStudy, study_of
 from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.study import Claim
-from headroom.sessions.subjects import model_setup
 from headroom.simulation import Model
 
 ModelLike: TypeAlias = Model | Callable[..., Model] | str
@@ -46,7 +47,8 @@ class Experiment:
     completions, time_s
         End of each run: completions, or simulated time (s); one of them.
     keys
-        Any other key of `[[experiment]]`, such as ``responses``, ``compare`` or ``limit``.
+        Any other key of `[[experiment]]`, such as ``responses``, ``compare`` or ``limit``; tables
+        are dictionaries, arrays of tables lists of these.
 
     Examples
     --------
@@ -74,8 +76,6 @@ class Experiment:
                 f"experiment {name!r} needs either a model or a system",
                 cure='give one of the two: model=shop, or system={"name": "command", ...}',
             )
-        count = {"count": replications} if isinstance(replications, int) else replications
-        end = {"completions": completions, "time_s": time_s}
         self._model = model
         self._content = plain(
             {
@@ -84,11 +84,12 @@ class Experiment:
                 "system": {} if system is None else system,
                 "fixed": fixed or {},
                 "factors": factors or {},
-                "replications": count or {},
+                "completions": completions,
+                "time_s": time_s,
+                "replications": replications or {},
                 **keys,
             }
         )
-        self._end = {key: value for key, value in end.items() if value is not None}
         self.name = name
 
     def content(self) -> dict[str, Any]:
@@ -107,8 +108,7 @@ class Experiment:
         return self._with_system(table)
 
     def _with_system(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        system = {**self._content["system"], **table, **self._end}
-        content = {**self._content, "system": system}
+        content = {**self._content, "system": {**self._content["system"], **table}}
         return {key: value for key, value in content.items() if value not in ({}, None)}
 
 
@@ -151,7 +151,7 @@ class Study:
     name = "load"
     system = { name = "model", model = "mm1" }
     factors = { utilization = [0.5, 0.9] }
-    replications = { count = 5 }
+    replications = 5
     <BLANKLINE>
     """
 
@@ -168,7 +168,11 @@ class Study:
         claims: Sequence[Claim | Mapping[str, Any]] = (),
         seed: int = 1,
         folder: str | Path | None = None,
+        **others: object,
     ) -> None:
+        for key in others:
+            known = list(inspect.signature(Study).parameters)[:-1]
+            raise StudyError(f"hr.Study takes no {key!r}", cure=suggestion(key, known))
         self.name = name
         self.experiments = tuple(experiments)
         self.folder = Path(name if folder is None else folder)
@@ -256,6 +260,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value that a study file can 
     """
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
+    if isinstance(value, float):
+        return float(value)  # an estimate is one
     if isinstance(value, msgspec.Struct):
         return _of_struct(value)
     if isinstance(value, Mapping):

@@ -1,23 +1,32 @@
-"""Tidy tables: rows as dictionaries, as a frame of pandas, as Arrow for every other library."""
+"""Tidy tables: rows as dictionaries, a CSV file, a frame of pandas, Arrow for other libraries."""
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from math import nan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headroom.errors import EnvironmentUnfitError
+from headroom.output_file import csv_cell, output_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _FACTOR = "factor."
 _RENAMED = {"count": "n"}
+_NUMBERS = {
+    *("value", "low", "high", "mean", "median", "stdev", "minimum", "maximum", "mean_deviation"),
+    *("before", "after", "ratio", "pairs", "variance_reduction", "base_value", "p_value"),
+    *("shift", "shift_low", "shift_high"),
+}
 
 
 def tidy(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return exported rows with short names: a factor by its own name, the count as ``n``.
 
     A factor that is called like another column keeps its long name. All rows have the same
-    columns, in the same order.
+    columns, in the same order; a number that is missing is NaN.
 
     Examples
     --------
@@ -28,7 +37,13 @@ def tidy(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     columns = list(dict.fromkeys(name for row in found for name in row))
     taken = {_RENAMED.get(name, name) for name in columns if not name.startswith(_FACTOR)}
     names = {name: _short(name, taken) for name in columns}
-    return [{short: row.get(name) for name, short in names.items()} for row in found]
+    return [
+        {
+            short: nan if row.get(name) is None and name in _NUMBERS else row.get(name)
+            for name, short in names.items()
+        }
+        for row in found
+    ]
 
 
 def _short(name: str, taken: set[str]) -> str:
@@ -55,9 +70,23 @@ class Tabular:
         """
         return frame_of(self.to_rows())
 
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the rows as a CSV file, missing numbers as NaN, and return its path."""
+        return csv_of(self.to_rows(), path)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows by Arrow's PyCapsule interface; pyarrow makes it."""
         return _arrow_table(self.to_rows()).__arrow_c_stream__(requested_schema)
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
+    """Write rows as a CSV file, with no cell that a spreadsheet computes; returns its path."""
+    file = Path(path)
+    with output_file(file) as stream:
+        writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writerow({name: csv_cell(name) for name in writer.fieldnames})
+        writer.writerows({name: csv_cell(cell) for name, cell in row.items()} for row in rows)
+    return file
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":

@@ -1,10 +1,14 @@
 """The voice of a session that a program or a notebook started.
 
 Messages are kept for the result instead of printed; what a user must know at once, and progress,
-go to stderr. In a notebook progress is one line of text, because a bar needs a terminal.
+go to stderr. In a notebook progress is one line of text that goes away, because a bar needs a
+terminal.
 """
 
 import sys
+from html import escape
+from importlib import import_module
+from typing import Any
 
 from headroom.experiment.runner.progress import Progress, TextProgress
 
@@ -42,12 +46,28 @@ class ProgramVoice:
         sys.stderr.write(f"headroom: {message}\n")
 
     def progress(self) -> Progress:
-        """Return a progress on stderr: a bar, a line of text, or nothing."""
+        """Return a progress: a bar on stderr, a line in a notebook, or nothing."""
         if self._shows_progress and in_notebook():
-            return TextProgress(sys.stderr)
+            return TextProgress(CellLine().show, sys.stderr)
         from rich.console import Console  # noqa: PLC0415 - a notebook needs none
 
         return Progress(Console(stderr=True, highlight=False), is_quiet=not self._shows_progress)
+
+
+class CellLine:
+    """A line in the output of a notebook's cell: shown, changed, and gone without a trace."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the one before; an empty one takes no place."""
+        data = {"text/plain": text, "text/html": f"<small>{escape(text)}</small>" if text else ""}
+        if self._handle is None:
+            display = import_module("IPython.display").display
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
 
 
 def in_notebook() -> bool:

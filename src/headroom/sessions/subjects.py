@@ -15,15 +15,13 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, HasMissingEnd, Parameter, System, Value
+from headroom.experiment.study.file.short_keys import model_setup
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.windows import windows_of, with_windows
 from headroom.sessions.study_session import open_plan
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
-
-JMT_SUFFIXES = frozenset({".jsimg", ".jsimgw", ".jsimw", ".jsim"})
-"""How files of JMT end; other files that hold a model are Python."""
 
 
 def is_study(name: str) -> bool:
@@ -72,22 +70,6 @@ def refuse_endless(system: System, config: Mapping[str, Value]) -> None:
             cure="let each run one period or one day: --time-s 86400 (time_s in Python, in a "
             "study, and in its [experiment.system])",
         )
-
-
-def model_setup(name: str) -> dict[str, Any]:
-    """Return the `[experiment.system]` of what the user calls MODEL.
-
-    Examples
-    --------
-    >>> model_setup("shop.py:build"), model_setup("shop.jsimg"), model_setup("mm1")
-    ({'file': 'shop.py', 'function': 'build'}, {'file': 'shop.jsimg'}, {'model': 'mm1'})
-    """
-    file, sign, function = name.partition(":")
-    if Path(name).suffix.lower() in JMT_SUFFIXES:
-        return {"file": name}
-    if file.endswith(".py"):
-        return {"file": file, **({"function": function} if sign else {})}
-    return {"model": name}
 
 
 def find_model(name: str) -> System:

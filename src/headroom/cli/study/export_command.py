@@ -2,9 +2,10 @@
 
 import csv
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -23,14 +24,17 @@ from headroom.analysis.export import (
     series_rows,
     what_if_rows,
 )
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stored_form import StoredStudy
 from headroom.cli import options, session
+from headroom.cli.study.show_command import is_saved
+from headroom.cli.study.shown import saved
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.file.study_schema import study_schema
-from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.output_file import csv_cell, output_file, write_output
+from headroom.report.sentences.runs import missing_words
 
 
 class What(StrEnum):
@@ -109,6 +113,12 @@ def export(
 ) -> None:
     """Write results as tidy rows for pandas, R, DuckDB or a spreadsheet."""
     _check_format(what, form)
+    if is_saved(study, quick=quick):
+        result = saved(study, quick=quick, others={"seed": seed, "set": settings}).result
+        rows = _rows_of_saved(what, result, study)
+        with _stream_to(output) as stream:
+            _write(form)(rows, stream, _factor_columns(result.experiments))
+        return
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if what in _FILES:
         folder = _folder_of(what, output)
@@ -117,9 +127,18 @@ def export(
         noun = what.value.removesuffix("s")
         typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
         return
-    write = _write_jsonl if form is Format.JSONL else _write_csv
     with session.existing_journal(plan) as journal, _stream_to(output) as stream:
-        write(_rows(what, plan, journal), stream, _factor_columns(plan))
+        _write(form)(_rows(what, plan, journal), stream, _factor_columns(plan.experiments))
+
+
+def _rows_of_saved(what: What, result: StudyResult, study: Path) -> Iterator[Row]:
+    """Return what is in results without their study file, as Python programs leave them."""
+    if what not in _OF_RESULTS:
+        raise StudyError(
+            f"{study}: {what} need the study file, but here are only its results",
+            cure="in the program that built the study, take result.replications()",
+        )
+    return _OF_RESULTS[what](result)
 
 
 def _check_format(what: What, form: Format | None) -> None:
@@ -141,7 +160,6 @@ def _folder_of(what: What, output: Path | None) -> Path:
 
 
 def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
-    """Write the figures of the first screen; return how many."""
     from headroom.report.figures.files import write_pngs  # noqa: PLC0415 - few commands draw
     from headroom.report.first_screen.drafts import pictures_of  # noqa: PLC0415 - as above
 
@@ -182,7 +200,7 @@ def _stream_to(output: Path | None) -> AbstractContextManager[TextIO]:
 
 
 _OF_RESULTS: Mapping[What, Callable[[StudyResult], Iterator[Row]]] = {
-    What.POINTS: point_rows,
+    What.POINTS: partial(point_rows, why=missing_words),
     What.INTERVALS: interval_rows,
     What.WHAT_IFS: what_if_rows,
     What.COMPARISONS: comparison_rows,
@@ -201,10 +219,16 @@ def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
     return _OF_JOURNAL[what](plan, journal)
 
 
-def _factor_columns(plan: Plan) -> list[str]:
+def _factor_columns(
+    experiments: Sequence[PlannedExperiment] | Sequence[ExperimentResult],
+) -> list[str]:
     """Return the columns of the factors of all experiments; a row has those of its own."""
-    names = (factor.name for experiment in plan.experiments for factor in experiment.factors)
+    names = (factor.name for experiment in experiments for factor in experiment.factors)
     return [f"factor.{name}" for name in dict.fromkeys(names)]
+
+
+def _write(form: Format | None) -> Callable[[Iterable[Row], TextIO, list[str]], None]:
+    return _write_jsonl if form is Format.JSONL else _write_csv
 
 
 def _write_csv(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:

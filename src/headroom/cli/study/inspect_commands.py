@@ -14,10 +14,12 @@ from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.cli import options, session
 from headroom.cli.model.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
+from headroom.cli.study.show_command import is_saved
+from headroom.cli.study.shown import saved
 from headroom.errors import ExitCode, HeadroomError, StudyError
 from headroom.experiment.protocol.registry import system_names
 from headroom.experiment.study.file.study_file import load_study
-from headroom.experiment.study.paths import JOURNAL_NAME
+from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.output_file import write_output
 from headroom.report.index.entries import entries_of, is_folder_of_studies, study_files
@@ -141,15 +143,20 @@ def report(
         page = _write_index(study, output)
         _show_page(page, is_opened=is_opened)
         return
-    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
-    with session.existing_journal(plan) as journal:
-        result = session.analysed(plan, journal)
-        session.say_what_counts(plan, journal)
-    if output is None:
-        page = session.write_artefacts(plan, result)
-    else:
-        page = output
+    if is_saved(study, quick=quick):
+        stored = saved(study, quick=quick, others={"seed": seed, "set": settings})
+        result, page = stored.result, output or (stored.path or study).with_name(PAGE_NAME)
         session.write_page(result, page)
+    else:
+        plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
+        with session.existing_journal(plan) as journal:
+            result = session.analysed(plan, journal)
+            session.say_what_counts(plan, journal)
+        if output is None:
+            page = session.write_artefacts(plan, result)
+        else:
+            page = output
+            session.write_page(result, page)
     _show_page(page, is_opened=is_opened)
     if is_checked:
         _check(result)

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -18,6 +19,9 @@ from headroom.experiment.protocol.system import Column
 from headroom.experiment.study.plan import Plan
 from headroom.report.first_screen.terminal import render_first_screen
 from headroom.report.fold.terminal import render_study
+
+if TYPE_CHECKING:
+    from headroom.gate.stored import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +101,10 @@ def show_saved(
     others
         Options that need the study file, with their values.
     """
-    if given := [name for name, value in others.items() if value not in (None, "", [])]:
-        raise StudyError(
-            f"{path}: `--{given[0]}` needs the study file, but here are only its results",
-            cure="ask from the program that built the study, or leave it out",
-        )
     from headroom.analysis.results_file import consistent  # noqa: PLC0415 - as below
     from headroom.analysis.stored_form import stored_form  # noqa: PLC0415 - few results are saved
-    from headroom.gate.stored import read_stored  # noqa: PLC0415 - as above
 
-    stored = read_stored(path, label=str(path), quick=quick)
+    stored = saved(path, quick=quick, others=others)
     if as_json:
         write_json("study-result", stored_form(stored.result))
         return
@@ -115,6 +113,18 @@ def show_saved(
     with consistent(stored.path):
         text = text_of(stored.result, console, named, point=point, shows_all=shows_all)
     console.file.write(text)
+
+
+def saved(path: Path, *, quick: bool, others: Mapping[str, object]) -> "Stored":
+    """Return results without a study file, as Python programs leave them; see `show_saved`."""
+    if given := [name for name, value in others.items() if value not in (None, "", [])]:
+        raise StudyError(
+            f"{path}: `--{given[0]}` needs the study file, but here are only its results",
+            cure="ask from the program that built the study, or leave it out",
+        )
+    from headroom.gate.stored import read_stored  # noqa: PLC0415 - few results are saved
+
+    return read_stored(path, label=str(path), quick=quick)
 
 
 def is_simulated(plan: Plan) -> bool:

@@ -4,7 +4,7 @@ The bar is redrawn only when a replication ends: a thread that redraws ten times
 disturb the measurements that it reports on. The thread of the lines wakes once a minute.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from threading import Event, Thread
@@ -202,28 +202,35 @@ class Progress:
 
 
 class TextProgress(Progress):
-    """Progress as one line of text that is written over, and erased at the end: for notebooks.
+    """Progress as one line of text that changes, and goes away at the end: for notebooks.
 
     Parameters
     ----------
+    show
+        Shows a text in place of the one before; an empty one is none.
     stream
-        Where it goes, such as stderr.
+        Where warnings go, such as stderr.
     every_s
-        Time (s) between two lines, also before the first: what is done sooner shows none.
+        Time (s) between two texts, also before the first: what is done sooner shows none.
     """
 
-    def __init__(self, stream: TextIO, *, every_s: float = 0.5) -> None:
+    def __init__(
+        self, show: Callable[[str], None], stream: TextIO, *, every_s: float = 0.5
+    ) -> None:
         super().__init__(_no_console(), is_quiet=True)
+        self._show = show
         self._stream = stream
         self._every_s = every_s
         self._last = perf_counter()
-        self._width = 0
+        self._is_line_shown = False
 
     def finish(self, experiment: str, *, wall_s: float, is_done: bool) -> None:
         """Note that a replication has ended, and rewrite the line if it is old."""
         super().finish(experiment, wall_s=wall_s, is_done=is_done)
         if perf_counter() - self._last >= self._every_s:
-            self._write(f"headroom: {self._state()[2]}")
+            self._show(f"headroom: {self._state()[2]}")
+            self._is_line_shown = True
+            self._last = perf_counter()
 
     def warn(self, words: str) -> None:
         """Print a message on a line of its own."""
@@ -231,17 +238,10 @@ class TextProgress(Progress):
             self._stream.write(f"headroom: warning: {words}\n")
 
     def stop(self) -> None:
-        """Erase the line."""
-        if self._width:
-            self._write("")
-            self._stream.write("\r")
-            self._width = 0
-
-    def _write(self, text: str) -> None:
-        self._stream.write(f"\r{text.ljust(self._width)}")
-        self._stream.flush()
-        self._width = len(text)
-        self._last = perf_counter()
+        """Let the line go away."""
+        if self._is_line_shown:
+            self._show("")
+            self._is_line_shown = False
 
 
 def _no_console() -> "Console":

@@ -35,6 +35,7 @@ from headroom.experiment.study.checks.limit_checks import check_limits
 from headroom.experiment.study.checks.point_checks import check_points
 from headroom.experiment.study.checks.what_if_checks import check_what_if
 from headroom.experiment.study.checks.window_checks import checked_windows
+from headroom.experiment.study.file.short_keys import ENDS
 from headroom.experiment.study.file.study_file import KeyPath, LoadedStudy
 from headroom.experiment.study.file.type_errors import find_type_error
 from headroom.experiment.study.fit_plan import (
@@ -251,11 +252,19 @@ def _at(loaded: LoadedStudy, key_path: KeyPath) -> Iterator[None]:
 def _load_system(loaded: LoadedStudy, variant: Variant) -> tuple[System, msgspec.Struct]:
     table = dict(variant.spec.system)
     name = table.pop("name", None)
+    for key in ("model", *ENDS):
+        if variant.spec.system and getattr(variant.spec, key) is not None:
+            raise loaded.error(
+                variant.key_path(key),
+                f"{key!r} is given here and in the table `system`",
+                cure="remove one of the two",
+            )
     if not isinstance(name, str):
         raise loaded.error(
             variant.key_path("system"),
             "the system has no name",
-            cure=f"add name = ...; {suggestion('', registry.system_names())}",
+            cure='add name = ..., or for a simulation model = "model.py:build" instead of the '
+            f"table; {suggestion('', registry.system_names())}",
         )
     with _at(loaded, variant.key_path("system", "name")):
         kind = registry.find_system(name)

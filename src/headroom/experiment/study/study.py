@@ -386,6 +386,12 @@ class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     system: Annotated[
         dict[str, Any], Meta(description="Keys of the system's set-up to set or replace.")
     ] = {}
+    completions: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="As in the experiment.")
+    ] = None
+    time_s: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="As in the experiment.")
+    ] = None
     refine: Annotated[
         Annotated[int, Meta(ge=0, le=100)] | None,
         Meta(description="Levels that each limit with `refine` adds at most, instead of its own."),
@@ -398,10 +404,25 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     name: Annotated[Name, Meta(description="Letters, digits, - and _; unique in the study.")]
     title: Annotated[str, Meta(description="Heading in the report.")] = ""
+    model: Annotated[
+        str | None,
+        Meta(
+            description="The model that is simulated, instead of `system`: a registered name, "
+            '`"model.py:function"`, or a file of JMT.'
+        ),
+    ] = None
     system: Annotated[
         dict[str, Any],
         Meta(description="`name` of the system; the other keys are that system's own set-up."),
-    ]
+    ] = {}
+    completions: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Short for `completions` in `system`: the end of each run."),
+    ] = None
+    time_s: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="Short for `time_s` in `system`: the end (s) of each run."),
+    ] = None
     fixed: Annotated[
         dict[str, Value | Sourced],
         Meta(description="Values of parameters that do not vary, plain or with their source."),

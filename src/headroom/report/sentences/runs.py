@@ -4,6 +4,7 @@ from headroom.analysis.evidence import Fault, LawPlace, WarmUpEvidence
 from headroom.analysis.results import PointResult, RunLength, RunsAnalysed
 from headroom.experiment.study.study import Replications
 from headroom.quantities import format_quantity
+from headroom.report.sentences.intervals import absent_words
 from headroom.report.words import count_noun
 
 _METRICS_NAMED = 3
@@ -27,6 +28,27 @@ def messages_of(point: PointResult, *, fault: str = "") -> list[tuple[str, str]]
         *(("Failed", text) for text in dict.fromkeys(point.errors)),
         *((head, f"{fault}{text}") for text in dict.fromkeys(map(fault_words, point.faults))),
     ]
+
+
+def missing_words(point: PointResult, metric: str) -> str:
+    """Return why a point has no estimate of a metric; empty if that is not known.
+
+    Examples
+    --------
+    >>> missing_words(PointResult(key="a", levels={}, done=0, failed=0), "throughput")
+    'no replication has run'
+    """
+    if metric in point.absent:
+        return absent_words(point.absent[metric])
+    if point.saturation is not None:
+        return "the point is saturated: the metric grows with the length of the run"
+    if point.estimates:
+        return ""
+    if point.errors:
+        return f"every replication failed: {point.errors[0].partition(chr(10))[0]}"
+    if point.faults:
+        return f"no run counts: {fault_words(point.faults[0])}"
+    return "" if point.done else "no replication has run"
 
 
 def fault_words(fault: Fault) -> str:

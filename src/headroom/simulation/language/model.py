@@ -731,6 +731,11 @@ class Model:
         twin.pools[pool] = _found("pool", pool, self.pools).with_tokens(tokens)
         return twin
 
+    def __repr__(self) -> str:
+        from headroom.simulation.language.model_text import model_text  # noqa: PLC0415 - few print
+
+        return model_text(self)
+
     def _repr_html_(self) -> str | None:
         """Return the picture of the model for a notebook, if something that draws is loaded."""
         draw = type(self)._draw

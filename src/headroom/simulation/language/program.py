@@ -60,6 +60,11 @@ class Program:
         self._counts: Counter[str] = Counter()
         self.unentered: dict[int, Block[Any]] = {}
 
+    def __repr__(self) -> str:
+        from headroom.simulation.language.model_text import program_text  # noqa: PLC0415 - few print
+
+        return program_text(self)
+
     def use(
         self,
         station: Station,
@@ -515,7 +520,7 @@ class Program:
     def _check_own(self, part: object, kind: type, word: str) -> None:
         if not isinstance(part, kind):
             raise self._error(
-                f"names {part!r}, but needs {_a(word)}",
+                f"names {repr(part).partition(chr(10))[0]}, but needs {_a(word)}",
                 cure=f"pass the result of model.{word}()",
             )
         if getattr(part, "model_id", None) != self.model_id:

@@ -1,4 +1,4 @@
-"""Recognize a station that is a queue with a known exact solution, and solve it.
+"""Recognise a station that is a queue with a known exact solution, and solve it.
 
 Exact is an answer if the arrivals are what they are taken for: a station that jobs come to first
 gets those of its classes, any other one independent times with the given variability.

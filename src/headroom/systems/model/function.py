@@ -52,6 +52,8 @@ class FunctionSystem(ModelSystem):
     __slots__ = ()
 
     setup_type: ClassVar[type[msgspec.Struct]] = FunctionSetup
+    carries_functions: ClassVar[bool] = True
+    """Bytecode is that of one version of Python."""
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:

@@ -3,7 +3,8 @@
 A Dask scheduler runs any code that a client sends: it belongs on the loopback interface, or behind
 TLS (`tls://`, with Dask's own settings for certificates).
 
-Invariant: a worker whose program differs from this one runs nothing.
+Invariant: a worker whose program differs from this one runs nothing; if others are there, it is
+left out and named.
 """
 
 import asyncio
@@ -74,6 +75,8 @@ class Cluster:
         self._client: Client | None = None
         self._local: LocalCluster | None = None
         self._count = 0
+        self.left_out: set[str] = set()
+        self._sends_functions = False
         self._simulating: list[str] = []
         self._looked_at = 0.0
         self._has_said: set[str] = set()
@@ -96,7 +99,7 @@ class Cluster:
         if self._client is None:
             self._client = self._connected()
             self._await_workers(self._client)
-            self._check_workers(self._client)
+            self.check_workers()
             count = f"{self._count} worker{'' if self._count == 1 else 's'}"
             self.say(f"simulations run on {self.name} ({count})")
         return self._client
@@ -128,13 +131,24 @@ class Cluster:
         """Send the recipes to the workers, and return what hands them chunks."""
         from headroom.experiment.runner.cluster.dask_executor import DaskExecutor  # noqa: PLC0415
 
-        parcel = pack(experiments, recipes)
+        planned = list(experiments)
+        sent = [one.system for one in planned if one.spec.name in recipes]
+        if any(getattr(system, "carries_functions", False) for system in sent):
+            self._sends_functions = True
+            self.check_workers()
+        parcel = pack(planned, recipes)
         if parcel.note and parcel.note not in self._has_said:
             self._has_said.add(parcel.note)
             self.say(parcel.note)
         return DaskExecutor(
             self, parcel, has_time_limits=any(one.time_limit_s for one in recipes.values())
         )
+
+    @property
+    def code(self) -> on_worker.Code:
+        """What a worker's program must be; its Python matters only where functions travel."""
+        here = on_worker.code_here()
+        return here if self._sends_functions else msgspec.structs.replace(here, python="")
 
     def hosts(
         self, experiments: Mapping[str, Sequence[PlannedExperiment]], folder: Path
@@ -199,10 +213,19 @@ class Cluster:
 
     @property
     def simulating(self) -> list[str]:
-        """Workers that simulate, as they announce no host; empty if all may, or none is there."""
+        """Workers that simulate, where some announce hosts or are left out; empty if all may."""
         if monotonic() - self._looked_at > _LOOK_S:
             self._look()
         return self._simulating
+
+    def leave_out(self, address: str, difference: str) -> None:
+        """Send nothing more to a worker with another program, named once; raise without others."""
+        if address not in self.left_out:
+            self.left_out.add(address)
+            self.say(f"{address} is left out: it has another program: {difference}")
+        self._look()
+        if not self._count:
+            raise refused(f"{address}: {difference}")
 
     def close(self) -> None:
         """Leave the cluster; one of this machine ends."""
@@ -227,6 +250,8 @@ class Cluster:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                if self._address.scheduler.startswith("tls:"):
+                    _check_certificates(self.name)
                 if self._address.scheduler:
                     return Client(self._address.scheduler, timeout=CONNECT_S, set_as_default=False)
                 self._local = _local_cluster(self._address.worker_count or os.cpu_count() or 1)
@@ -251,17 +276,21 @@ class Cluster:
         if not self._count:
             raise no_workers(self)
 
-    def _check_workers(self, client: "Client") -> None:
-        here = on_worker.code_here()
+    def check_workers(self) -> bool:
+        """Leave out workers with another program; returns whether some are new, raises if all."""
         try:
-            answers: Mapping[str, Any] = self._ask(client, on_worker.describe_code)
+            answers: Mapping[str, Any] = self._ask(self.client, on_worker.describe_code)
         except (OSError, TimeoutError) as error:
             raise lost(self, error) from error
-        wrong = {address: _difference(here, answer) for address, answer in answers.items()}
+        wrong = {address: _difference(self.code, answer) for address, answer in answers.items()}
         wrong = {address: difference for address, difference in wrong.items() if difference}
-        if wrong:
+        new = sorted(wrong.keys() - self.left_out)
+        if wrong and len(wrong) == len(answers):
             address, difference = next(iter(sorted(wrong.items())))
             raise refused(f"{address}: {difference}", count=len(wrong), of=len(answers))
+        for address in new:
+            self.leave_out(address, wrong[address])
+        return bool(new)
 
     def _ask(self, client: "Client", function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
         """Return what a function returns on each worker, or its error; waits only so long."""
@@ -270,10 +299,12 @@ class Cluster:
 
     def _look(self) -> None:
         """Find the workers that simulate, and count their threads."""
-        workers = self._workers()
+        there = self._workers()
+        workers = {address: one for address, one in there.items() if address not in self.left_out}
         free = {address: one for address, one in workers.items() if not one["resources"]}
-        self._simulating = sorted(free) if len(free) < len(workers) else []
-        self._count = sum(one["nthreads"] for one in (free or workers).values())
+        chosen = free or workers
+        self._simulating = sorted(chosen) if len(chosen) < len(there) else []
+        self._count = sum(one["nthreads"] for one in chosen.values())
         self._looked_at = monotonic()
 
     def _workers(self) -> Mapping[str, Any]:
@@ -323,14 +354,28 @@ def refused(difference: str, *, count: int = 1, of: int = 1) -> HeadroomError:
     others = f" (and {count - 1} more of {of} workers)" if count > 1 else ""
     return EnvironmentUnfitError(
         f"a worker has another program: {difference}{others}",
-        cure="install the same version of Headroom and of its plug-ins on all machines, and start "
-        "the workers again",
+        cure="install the same version of Headroom, of its plug-ins and of Python on all machines, "
+        "and start the workers again; a model in a file needs no equal Python",
     )
+
+
+def _check_certificates(name: str) -> None:
+    """Refuse `tls://` without certificates: Dask would fail with a type error."""
+    from distributed.security import Security  # noqa: PLC0415 - loaded for clusters only
+
+    if Security().get_connection_args("client").get("ssl_context") is None:
+        raise EnvironmentUnfitError(
+            f"{name} needs certificates, and Dask's settings name none",
+            cure="name distributed.comm.tls.ca-file, and cert and key of distributed.comm.tls."
+            "client; see https://distributed.dask.org/en/stable/tls.html",
+        )
 
 
 def _difference(here: on_worker.Code, answer: object) -> str:
     if isinstance(answer, bytes):
         return here.difference(msgspec.msgpack.decode(answer, type=on_worker.Code))
+    if isinstance(answer, OSError | TimeoutError):
+        return ""  # it is gone, whatever its program was
     return f"Headroom cannot be loaded there ({_first_line(answer)})"
 
 

@@ -20,8 +20,8 @@ from distributed import CancelledError, KilledWorker
 from distributed.core import CommClosedError
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError
-from headroom.experiment.runner.cluster.connection import Cluster, lost, no_workers, refused
-from headroom.experiment.runner.cluster.on_worker import TOPIC, Answer, Order, code_here, run_chunk
+from headroom.experiment.runner.cluster.connection import Cluster, lost, no_workers
+from headroom.experiment.runner.cluster.on_worker import TOPIC, Answer, Order, run_chunk
 from headroom.experiment.runner.cluster.parcel import Parcel
 from headroom.experiment.runner.tasks import Result, Task, utc_now
 
@@ -157,12 +157,13 @@ class DaskExecutor:
         """Send tasks to any worker that simulates, with the parcel if one lacked it.
 
         They are not bound to a worker: Dask would not move them if it died. If some workers
-        announce hosts, the others are a wish, which Dask drops unless all workers have died.
+        announce hosts, the others are a wish, which Dask drops unless all workers have died. Those
+        with another program get none.
         """
         wanted = self._cluster.simulating
         order = Order(
             session=self._cluster.session,
-            code=code_here(),
+            code=self._cluster.code,
             parcel=self._parcel.digest,
             tasks=tasks,
             report_s=self.chunk_s / _REPORTS,
@@ -176,7 +177,7 @@ class DaskExecutor:
             encoded,
             key=key,
             workers=wanted or None,
-            allow_other_workers=bool(wanted),
+            allow_other_workers=bool(wanted) and not self._cluster.left_out,
             pure=False,
         )
         self._open[key] = _Chunk(future, tasks, wanted, deaths)
@@ -250,7 +251,9 @@ class DaskExecutor:
 
     def _answered(self, answer: Answer, chunk: _Chunk) -> list[Result]:
         if answer.refusal:
-            raise refused(f"{answer.worker}: {answer.refusal}")
+            self._cluster.leave_out(answer.worker, answer.refusal)
+            self._send_again(self._left(chunk), deaths=chunk.deaths)
+            return []
         known = {result.number for result in answer.results}
         left = [task for task in self._left(chunk) if task.number not in known]
         if left:
@@ -264,7 +267,10 @@ class DaskExecutor:
         error = future.exception()
         chunk = self._drop(future.key)
         if not isinstance(error, KilledWorker):
-            raise _unfit(error)
+            if not self._cluster.check_workers():
+                raise _unfit(error)
+            self._send_again(self._left(chunk), deaths=chunk.deaths)
+            return []
         if len(chunk.tasks) > 1:
             self._send_again(self._left(chunk), deaths=_MOST_DEATHS + 1)
             return []

@@ -16,7 +16,6 @@ import msgspec
 from headroom.errors import EnvironmentUnfitError, HeadroomError
 from headroom.experiment.runner.cluster import on_host
 from headroom.experiment.runner.cluster.connection import Cluster, refused
-from headroom.experiment.runner.cluster.on_worker import code_here
 from headroom.experiment.runner.hosts import Configs, Request
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ class Holds:
             )
             for need in needs
         }
-        return on_host.Hold(session=self.session, code=code_here(), chairs=chairs)
+        return on_host.Hold(session=self.session, code=self.cluster.code, chairs=chairs)
 
     def _ended(self, host: str, future: "Future") -> HeadroomError:
         if future.status == "finished" and (refusal := future.result()):

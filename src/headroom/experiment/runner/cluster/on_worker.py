@@ -9,6 +9,7 @@ Invariant: the process ends with its Dask worker, and soon after the driver no l
 chunk.
 """
 
+import platform
 import shutil
 import signal
 import tempfile
@@ -44,6 +45,8 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     kernel: str
     core: str
     digests: dict[str, str]
+    python: str = ""
+    """Version of Python, where functions travel: only that version can run their code."""
 
     def difference(self, other: "Code") -> str:
         """Return how another program differs from this one, empty if it does not.
@@ -55,12 +58,19 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
         'Headroom 2.0, here 1.0'
         >>> here.difference(msgspec.structs.replace(here, digests={"headroom": "b"}))
         'another code of headroom'
+        >>> here = msgspec.structs.replace(here, python="3.11.7")
+        >>> here.difference(msgspec.structs.replace(here, python="3.12.1"))
+        'Python 3.12.1, here 3.11.7, and functions travel between equal versions only'
         """
         names = {"version": "Headroom", "kernel": "simulation kernel", "core": "compiled core"}
         for field, name in names.items():
             there, here = getattr(other, field), getattr(self, field)
             if there != here:
                 return f"{name} {there}, here {here}"
+        # Bytecode is that of 3.12, not of 3.12.1.
+        if self.python and self.python.rpartition(".")[0] != other.python.rpartition(".")[0]:
+            versions = f"Python {other.python or 'unknown'}, here {self.python}"
+            return f"{versions}, and functions travel between equal versions only"
         packages = sorted({*self.digests, *other.digests})
         differing = [n for n in packages if self.digests.get(n) != other.digests.get(n)]
         return f"another code of {', '.join(differing)}" if differing else ""
@@ -108,7 +118,11 @@ def code_here() -> Code:
     """Return the identity of this process's program."""
     core = import_module("headroom._core")
     return Code(
-        version=version(), kernel=KERNEL_VERSION, core=core.__version__, digests=code_digests()
+        version=version(),
+        kernel=KERNEL_VERSION,
+        core=core.__version__,
+        digests=code_digests(),
+        python=platform.python_version(),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import headroom as hr
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.conftest import MakePlan
 from headroom.experiment.journal.journal import Journal
@@ -130,6 +131,74 @@ def test_a_worker_with_another_program_is_refused(
     monkeypatch.setattr(on_worker, "code_here", lambda: other)
     with pytest.raises(EnvironmentUnfitError, match=f"Headroom {there.version}, here 9.0"):
         run_there(plan_of(STUDY), dask)
+
+
+def shop() -> hr.Model:
+    model = hr.Model("shop", time_unit="s")
+    visit = model.program("visit")
+    visit.use(model.station("till"), hr.exponential(0.01))
+    model.open_class("visits", visit, interarrival=hr.exponential(0.02))
+    return model
+
+
+def test_functions_go_to_workers_with_the_same_python_alone(
+    dask: DaskProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cause: bytecode of another Python ended the worker's process by a signal."""
+    assert hr.simulate(shop, completions=300, on=dask.on)["throughput"].count == 10
+    there = on_worker.code_here()
+    other = msgspec.structs.replace(there, python="3.99.1")
+    monkeypatch.setattr(on_worker, "code_here", lambda: other)
+    both = f"Python {there.python}, here 3.99.1, and functions travel between equal versions only"
+    with pytest.raises(EnvironmentUnfitError, match=both):
+        hr.simulate(shop, completions=300, on=dask.on)
+    assert hr.simulate("mm1", completions=300, on=dask.on)["throughput"].count == 10
+
+
+OTHER = """
+import msgspec
+from headroom.experiment.runner.cluster import on_worker
+own = msgspec.structs.replace(on_worker.code_here(), version="9.0")
+on_worker.code_here = lambda: own
+"""
+NONE = """
+import sys
+sys.modules["headroom.experiment.runner.cluster.on_worker"] = None
+"""
+
+
+@pytest.mark.parametrize("case", ["Headroom 9.0, here", "9.0 that joins", "cannot be loaded"])
+def test_a_worker_with_another_program_is_left_out_and_named(
+    plan_of: MakePlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    plan = plan_of(MANY)
+    run_study(plan)
+    expected = simulated(plan)
+    (plan.folder / "results" / "journal.sqlite").unlink()
+    (tmp_path / "wrong.py").write_text(NONE if "loaded" in case else OTHER)
+    with DaskProcesses(tmp_path, worker_count=1) as cluster:
+
+        def join(processes: DaskProcesses) -> None:
+            processes.join("--host", "127.0.0.1", "--preload", str(tmp_path / "wrong.py"))
+            with processes.client() as client:
+                client.wait_for_workers(2, timeout=120)
+
+        if "joins" in case:
+            after_commits(monkeypatch, {3: partial(join, cluster)})
+        else:
+            join(cluster)
+        outcome, said = run_there(plan, cluster)
+    assert outcome.done == len(expected)
+    assert simulated(plan) == expected
+    (named,) = (sentence for sentence in said if "is left out" in sentence)
+    assert case.partition(" that")[0] in named
+
+
+def test_tls_without_certificates_is_one_sentence() -> None:
+    """Cause: Dask raised a type error about an SSL context, 40 lines long."""
+    with pytest.raises(EnvironmentUnfitError, match="needs certificates, and") as caught:
+        hr.simulate("mm1", on="tls://127.0.0.1:8786")
+    assert "distributed.comm.tls.ca-file" in caught.value.cure
 
 
 def test_nothing_is_left_on_workers_after_a_session(plan_of: MakePlan, dask: DaskProcesses) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.study.file.settings import with_settings
+from headroom.experiment.study.file.short_keys import spelled_out
 from headroom.experiment.study.file.toml_lines import key_lines
 from headroom.experiment.study.file.type_errors import find_type_error
 from headroom.experiment.study.paths import STUDY_NAME
@@ -132,7 +133,7 @@ def _checked(
     lines: Mapping[tuple[str | int, ...], int],
     settings: Sequence[str],
 ) -> LoadedStudy:
-    content = with_settings(content, settings)
+    content = spelled_out(with_settings(content, settings))
     names = _names(content)
     problem = find_type_error(content, Study)
     if problem is not None:

@@ -40,6 +40,13 @@ def study_schema() -> dict[str, Any]:
         "oneOf": [{"$ref": f"#/$defs/{choice}"} for choice in choices],
         "discriminator": {"propertyName": "name"},
     }
+    definitions["Experiment"]["anyOf"] = [{"required": ["model"]}, {"required": ["system"]}]
+    for table in ("Experiment", "Quick"):
+        count = definitions[table]["properties"]["replications"]
+        count["anyOf"] = [
+            {"type": "integer", "minimum": 1},
+            *count.get("anyOf", [{"$ref": count.pop("$ref", "")}]),
+        ]
     whole = {
         "$schema": DIALECT,
         "title": "Study file of Headroom",
