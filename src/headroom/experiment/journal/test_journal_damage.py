@@ -53,7 +53,7 @@ FLIP = st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
 
 
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(FLIP, min_size=1, max_size=3))
 def test_rows_lost_to_flipped_bytes_are_rows_said(
