@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from headroom.errors import ExitCode, HeadroomError, StudyError
+from headroom.errors import HINT, ExitCode, HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.worker_pool import kept_workers
@@ -152,7 +152,7 @@ def _check_runs(seen: Sequence[Seen]) -> None:
     errors = errors_of(seen)
     if errors:
         raise RunsFailedError(
-            errors[0].partition("\n  hint:")[0],
+            errors[0].partition(HINT)[0],
             cure="run the command by hand; --ignore-failure accepts every exit code",
         )
 
