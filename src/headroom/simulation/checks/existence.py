@@ -129,7 +129,8 @@ def tail_index(law: Distribution) -> float:
         return float(given["shape"])
     inner = given.get("laws", given.get("law", ()))
     laws = inner if isinstance(inner, tuple) else (inner,)
-    weights = given.get("weights", (1.0,) * len(laws))
+    # Other laws have weights, too: of values, not of laws.
+    weights = given["weights"] if "laws" in given and "weights" in given else (1.0,) * len(laws)
     return min(
         (tail_index(one) for one, weight in zip(laws, weights, strict=True) if weight > 0),
         default=math.inf,

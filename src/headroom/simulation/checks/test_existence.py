@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from headroom.simulation import Model, constant, exponential, mixture, pareto, weibull
+from headroom.simulation import (
+    Model,
+    constant,
+    discrete,
+    empirical,
+    exponential,
+    hyperexponential,
+    mixture,
+    pareto,
+    weibull,
+)
 from headroom.simulation.checks.existence import endless, meanless_rows, tail_index
 
 
@@ -104,3 +114,13 @@ def test_the_heaviest_part_of_a_law_decides() -> None:
     assert tail_index(1 + 2 * pareto(1, 2.5)) == 2.5
     assert tail_index(mixture([pareto(1, 1.1), constant(1)], weights=[0, 1])) == math.inf
     assert tail_index(weibull(1, 0.3)) == math.inf
+
+
+def test_laws_whose_weights_are_those_of_values_have_all_moments() -> None:
+    for law in (
+        discrete([1, 2, 3], weights=[1, 2, 3]),
+        hyperexponential(2.0, 4.0),
+        empirical([1.0, 2.0]),
+        mixture([constant(1.0), discrete([1, 2], weights=[1, 1])], weights=[1, 1]),
+    ):
+        assert math.isinf(tail_index(law))
