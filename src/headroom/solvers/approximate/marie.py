@@ -54,10 +54,12 @@ def marie(part: Closed, laws: Sequence[PhaseType | None]) -> ClosedAnswer | None
         for law, own, servers in zip(laws, demand, part.servers, strict=True)
     ]
     for _ in range(ROUNDS):
-        following = [
-            old if one is None else one.rates(_passing([think, *rates[:k], *rates[k + 1 :]], jobs))
-            for k, (one, old) in enumerate(zip(alone, rates, strict=True))
-        ]
+        following = []
+        for k, (one, old) in enumerate(zip(alone, rates, strict=True)):
+            others = [think, *rates[:k], *rates[k + 1 :]]
+            # Where nothing else takes time all jobs are always here, and the mean alone counts.
+            is_alone = not any(np.isfinite(other).all() for other in others)
+            following.append(old if one is None or is_alone else one.rates(_passing(others, jobs)))
         change = max(float(np.abs(new / old - 1.0).max()) for new, old in
                      zip(following, rates, strict=True) if np.isfinite(old).all())  # fmt: skip
         rates = following

@@ -8,6 +8,7 @@ from headroom.solvers import solve
 from headroom.solvers.approximate.marie import marie
 from headroom.solvers.exact.closed import Closed
 from headroom.solvers.exact.convolution import convolve
+from headroom.solvers.exact.phases import phase_type
 
 
 def part(demands: list[float], servers: list[float], think_s: float, jobs: int) -> Closed:
@@ -75,3 +76,11 @@ def test_the_bound_of_a_constant_service_is_kept_by_two_stations() -> None:
         program.use(model.station(name), constant(1))
     model.closed_class("jobs", program, population=8)
     assert 0.9 < solve(model).throughput_per_s <= 1.0
+
+
+def test_a_station_that_holds_all_jobs_completes_by_its_mean_service() -> None:
+    """Nothing else takes time: c of n jobs are served at any moment, whatever the law."""
+    for jobs, servers in ((1, 1), (5, 1), (5, 2), (2, 3)):
+        found = marie(part([0.5], [servers], 0.0, jobs), [phase_type(erlang(0.5, 4))])
+        assert found is not None
+        assert found.throughput_per_s[0] == pytest.approx(min(jobs, servers) / 0.5)
