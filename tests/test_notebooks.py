@@ -42,7 +42,7 @@ ANSWERS = r"""
 08 60    100    Disk 8 to 16 servers: throughput rises by NUMBER%
 08 0     10     Processor 2 times as fast: throughput \D*NUMBER%
 09 6     8      NUMBER of 8 intervals contain 33.33 ms
-09 1     1      NUMBER of 1 point ran too briefly
+09 1     1      NUMBER of 2 numbers of the model are assumed; the only point ran too briefly
 10 46    56     \(1, NUMBER,
 10 92    112    \(2, NUMBER,
 10 138   168    \(3, NUMBER,
