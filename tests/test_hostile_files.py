@@ -15,7 +15,7 @@ import headroom as hr
 from headroom.cli.app import app
 from headroom.errors import ExitCode, HeadroomError
 from headroom.jmt import jsimg_text
-from headroom.systems.model.library import mm1
+from headroom.systems.model import library
 from headroom.test_input_file import odd_places
 
 STUDY = """\
@@ -94,7 +94,7 @@ def sample(name: str) -> bytes:
     if name == "reads.fio":
         return b"[reads]\nrw=randread\nsize=1g\nruntime=10\ntime_based\n"
     if name == "queue.jsimg":
-        return jsimg_text(mm1()).encode()
+        return jsimg_text(library.mm1()).encode()
     sound = {
         "result.json": Path(__file__).parent / "data/audit/sound/fio.json",
         "study.toml": Path("mine/study.toml"),
