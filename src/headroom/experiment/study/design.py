@@ -211,8 +211,9 @@ def _planned(
     check_without(loaded, variant, draft.factors, is_quick=is_quick)
     points = _points(loaded, draft, is_to_run=is_to_run)
     if is_to_run:
-        # Fitted numbers may differ between levels that the model itself does not tell apart.
-        groups = _groups(draft.factors) if draft.fit is None else []
+        # Fitted numbers may differ between levels that the model itself does not tell apart, and
+        # the quick variant may leave out the levels at which a factor matters.
+        groups = _groups(draft.factors) if draft.fit is None and not is_quick else []
         check_points(loaded, variant, system, points, groups)
     for number, metric in enumerate(variant.spec.responses):
         place = variant.key_path("responses", number)
@@ -235,7 +236,7 @@ def _planned(
     )
     derived = check_derived(loaded, variant, planned, earlier, is_quick=is_quick)
     planned = replace(planned, derived=derived)
-    limits = check_limits(loaded, variant, planned)
+    limits = check_limits(loaded, variant, planned, is_quick=is_quick)
     planned = replace(planned, spec=msgspec.structs.replace(planned.spec, limits=limits))
     return planned if draft.fit is None else not_settled(planned, draft.fit.reason)
 

@@ -78,3 +78,11 @@ def test_an_error_of_the_system_names_the_key_that_it_is_about(tmp_path: Path) -
     line = text.splitlines().index('file = "modl.py"') + 1
     with pytest.raises(StudyError, match=rf'study.toml:{line}: experiment "load": system.file: '):
         make_plan(load_study(tmp_path), quick=False)
+
+
+def test_the_quick_variant_may_leave_the_current_load_out(tmp_path: Path) -> None:
+    limit = f'limit = [{{ metric = "{BUSY}", at_most = 0.9, current = 0.8 }}]\n'
+    quick = "quick.factors = { utilization = [0.2, 0.5] }\n"
+    (tmp_path / "study.toml").write_text(STUDY + limit + quick)
+    plan = make_plan(load_study(tmp_path), quick=True)
+    assert [point.levels["utilization"] for point in plan.experiments[0].points] == [0.2, 0.5]
