@@ -345,6 +345,8 @@ class Goal(_Data, frozen=True, kw_only=True):
     settings: list[Setting]
     value: Bounded
     """Of the first setting."""
+    saturated: list[Setting] = []
+    """The others, if none of them has a steady state and so none has a value."""
 
 
 class Beaten(_Data, frozen=True, kw_only=True):
