@@ -26,8 +26,8 @@ def best_of(
     A load is not chosen: settings are compared at equal loads.
     """
     if metric:
-        found = _over_load(experiment, metric) or best_for(experiment, metric)
-        return found or only_steady(experiment, metric)
+        by_value = _over_load(experiment, metric) or best_for(experiment, metric)
+        return by_value or only_steady(experiment, metric)
     directed = [name for name, better in goals_of(experiment) if better != "none"]
     found = [_over_load(experiment, name) for name in directed]
     winners = [one.first for one in found if isinstance(one, Comparison)]
