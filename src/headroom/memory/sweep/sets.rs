@@ -209,8 +209,8 @@ impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
         let (mut last, at) = (0, set * size_of::<[S; WAYS]>());
         for (bits, level) in coarser.iter_mut().enumerate() {
             // SAFETY: `bits` counts the sets up to half of the largest number.
-            let list = unsafe { list_of(&mut self.lists, last, at) };
-            let place = moves.move_to_head(list, slot);
+            let of_set = unsafe { list_of(&mut self.lists, last, at) };
+            let place = moves.move_to_head(of_set, slot);
             if bits >= M::MOVES_BEFORE_LOOKING && place == 0 {
                 return true;
             }
