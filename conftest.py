@@ -37,6 +37,8 @@ MAY_SKIP: dict[str, str] = {
     "with the same load is tested without it",
     "clang is not installed": "a second compiler; the same hooks are tried with gcc",
     "no nightly Rust": "stable Rust has no hooks; the same runtime is tried with C and C++",
+    "no other user can be taken on": "it takes the rights of root, which images of "
+    "continuous integration usually give",
     "no file system can be mounted here": "it takes the rights of root; a full device is tried at "
     "every operation of a run by a scripted folder too",
 }
