@@ -104,6 +104,13 @@ def test_continuous_integration_and_shipped_studies_are_not_asked(
     assert not is_asked(folder)
 
 
+def test_a_command_cannot_hide_itself_from_the_terminal(tmp_path: Path) -> None:
+    system = CODE["command"].replace("touch", r"touch\u001b[2K")
+    code = trust.code_of(load_study(write_study(tmp_path / "study", system)))
+    assert code is not None
+    assert code.names == (r"'touch\x1b[2K' '{study}/mark'",)
+
+
 def test_the_answer_on_a_terminal_is_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,7 +122,7 @@ def code_of(loaded: LoadedStudy) -> Code | None:
     for table in _systems(loaded):
         code = _code_in(table)
         if code is not None:
-            names |= dict.fromkeys(_names(code))
+            names |= dict.fromkeys(map(_printable, _names(code)))
             pieces.append(code)
     if not pieces:
         return None
@@ -158,6 +158,11 @@ def _names(code: Any) -> Iterator[str]:  # noqa: ANN401 - a part of a table
         yield from map(shlex.join, commands)
     else:
         yield next(iter(_texts({key: one for key, one in code.items() if key != "name"})), "")
+
+
+def _printable(text: str) -> str:
+    """Return a text that cannot hide what it says from a terminal."""
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:  # noqa: ANN401 - any part of a table
