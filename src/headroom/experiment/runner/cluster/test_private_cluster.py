@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -97,14 +98,11 @@ def attack(port: int, *files: object, user: int | str = NOBODY) -> str:
 def test_another_account_gets_no_answer_from_any_socket(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("no other user can be taken on: it takes the rights of root")
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
-    own = (tmp_path / "own.key", tmp_path / "own.pem")
-    _make_certificate(*own)
-    for file in own:
-        file.chmod(0o644)
-    with session(tmp_path) as (pid, (certificate, key)):
+    with TemporaryDirectory() as open_to_all, session(tmp_path) as (pid, (certificate, key)):
+        own = (Path(open_to_all, "own.key"), Path(open_to_all, "own.pem"))
+        _make_certificate(*own)
+        for file in (*own, Path(open_to_all)):
+            file.chmod(0o755)
         found = listening(pid)
         assert {place for place, _ in found} == {"0100007F"}  # 127.0.0.1
         assert len(found) == 3, "the scheduler, its worker and the nanny of that worker"
