@@ -428,7 +428,11 @@ class System(Protocol):
     name: ClassVar[str]
     column: ClassVar[Column]
     setup_type: ClassVar[type[msgspec.Struct]]
-    """Schema of the `[experiment.system]` table, without its `name` key."""
+    """Schema of the `[experiment.system]` table, without its `name` key.
+
+    A system that runs no program and no code of a study also has `code_key = ""`; one that does so
+    by one key of the table alone has that key. Before any other is run, the user is asked.
+    """
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
