@@ -366,6 +366,32 @@ class Located(Protocol):
 
 
 @runtime_checkable
+class SeesInputs(Protocol):
+    """A system that observes what its runs depend on; optional for a `System`.
+
+    The texts are the system's own: ``NAME=HASH`` words, which are stored with the results.
+    """
+
+    def expect(self, config: Mapping[str, Value], seen: str) -> None:
+        """Take what an earlier run of `config` depended on; empty to observe the next one."""
+        ...
+
+    def seen(self, config: Mapping[str, Value]) -> str:
+        """Return what a run of `config` depended on, empty if it is not known."""
+        ...
+
+    def written(self, seen: str) -> Sequence[str]:
+        """Return the names of what that run wrote: no run of the study counts it as an input."""
+        ...
+
+    def changes_since(
+        self, config: Mapping[str, Value], seen: str, written: Sequence[str] = ()
+    ) -> Sequence[str]:
+        """Return the names of what differs now, without those `written`; executes nothing."""
+        ...
+
+
+@runtime_checkable
 class ReadsFiles(Protocol):
     """A system that reads its files again in each run; optional for a `System`.
 
