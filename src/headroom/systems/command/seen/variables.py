@@ -7,7 +7,9 @@ only hashes are kept, because there are secrets among the values.
 import fnmatch
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 IGNORED = (
     # shell
@@ -63,4 +65,9 @@ def hash_of(value: str) -> str:
 
 def is_ignored(name: str, ignored: Iterable[str]) -> bool:
     """Return whether a variable, written ``$NAME``, does not count."""
-    return any(fnmatch.fnmatchcase(name[1:], pattern) for pattern in (*IGNORED, *ignored))
+    return _pattern(tuple(ignored)).match(name[1:]) is not None
+
+
+@cache
+def _pattern(ignored: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(fnmatch.translate, (*IGNORED, *ignored))))
