@@ -6,7 +6,7 @@ point group ``headroom.systems``; nothing here imports one.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -380,14 +380,11 @@ class SeesInputs(Protocol):
         """Return what a run of `config` depended on, empty if it is not known."""
         ...
 
-    def written(self, seen: str) -> Sequence[str]:
-        """Return the names of what that run wrote: no run of the study counts it as an input."""
-        ...
+    def changes_since(self, seen: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of what differs now from each text; executes nothing.
 
-    def changes_since(
-        self, config: Mapping[str, Value], seen: str, written: Sequence[str] = ()
-    ) -> Sequence[str]:
-        """Return the names of what differs now, without those `written`; executes nothing."""
+        What one of these runs wrote is no input of the others.
+        """
         ...
 
 

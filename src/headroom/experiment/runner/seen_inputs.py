@@ -112,21 +112,16 @@ def verdicts(
     if not isinstance(system, SeesInputs):
         return Verdicts(refused, holding)
     sights = _sights(points, environments)
-    all_texts = {sight.text for known in sights.values() for sight in known}
-    written = sorted({name for text in all_texts for name in system.written(text)})
+    texts = {sight.text for known in sights.values() for sight in known}
+    changes = system.changes_since(texts) if is_here else dict.fromkeys(texts, ())
     for key, known in sights.items():
-        texts = dict.fromkeys(sight.text for sight in known)
-        changed = {
-            text: system.changes_since(points[key].config, text, written) if is_here else []
-            for text in texts
-        }
-        valid = [text for text, names in changed.items() if not names]
+        valid = [sight.text for sight in known if not changes[sight.text]]
         if valid:
             holding[key] = valid[-1]
         elif not is_run:
             valid = [known[-1].text]
         refused |= {
-            (sight.environment, key): _reason(changed[sight.text])
+            (sight.environment, key): _reason(changes[sight.text])
             for sight in known
             if sight.text not in valid
         }

@@ -72,7 +72,7 @@ def _seen(system: System, config: Mapping[str, Value]) -> tuple[str, Sequence[st
     """Return what a run was seen to depend on, and what of it has changed since."""
     if not isinstance(system, SeesInputs) or not (seen := system.seen(config)):
         return "", ()
-    return seen, system.changes_since(config, seen)
+    return seen, system.changes_since([seen])[seen]
 
 
 def check_ran(

@@ -4,7 +4,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,7 +43,7 @@ from headroom.systems.command.observation import (
 from headroom.systems.command.plan import CommandPlan, Words, check_words_apart, parameter_of
 from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
-from headroom.systems.command.seen.sights import Sights, written_in
+from headroom.systems.command.seen.sights import Sights
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import parse_template
 
@@ -176,15 +176,9 @@ class CommandSystem:
         """Return what a run was seen to depend on, empty if none was observed."""
         return self.sights.of_point(config)
 
-    def written(self, seen: str) -> Sequence[str]:
-        """Return the files that a run was seen to write."""
-        return written_in(seen)
-
-    def changes_since(
-        self, config: Mapping[str, Value], seen: str, written: Sequence[str] = ()
-    ) -> Sequence[str]:
-        """Return the names of what differs from what was seen, without those `written`."""
-        return self.sights.changes(self._words(config), seen, written)
+    def changes_since(self, seen: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of what differs now from what runs were seen to depend on."""
+        return self.sights.changes(seen)
 
     def look_again(self) -> tuple[str, ...]:
         """Forget earlier looks at files; return those of the study that changed since."""

@@ -109,7 +109,7 @@ class Files:
                     continue
                 before = look if not path.endswith(".pyc") else Look.at(name)
                 if is_written(before, Look.at(name), since_ns):
-                    hashes[self._shown(name)] = WRITTEN
+                    hashes[self._entry(name)] = WRITTEN
                 else:
                     hashes.setdefault(self._entry(name), self.hash_of(name))
         return hashes
@@ -122,7 +122,8 @@ class Files:
         if path.endswith(".pyc") and os.path.exists(source := _source_of(path)):  # noqa: PTH110
             path = source  # compiled anew whenever it changes
         path = os.path.realpath(path) if ".." in path else os.path.normpath(path)
-        return None if is_folder and path in (*_TEMPORARY, "/") else path
+        is_own = path == str(self.study) or self._inner(path) is not None  # its files count
+        return None if is_folder and (is_own or path in (*_TEMPORARY, "/")) else path
 
     def counts(self, path: str, scratch: Path = Path("/nowhere")) -> bool:
         """Return whether a path counts, and not within the fingerprint already."""
@@ -183,11 +184,8 @@ class Files:
             pass  # what may be run and not read counts by its times
         return digest([look.size, look.changed_ns], size_bytes=8)
 
-    def changes(
-        self, hashes: Hashes, environment: Mapping[str, str], own: Iterable[str]
-    ) -> list[str]:
-        """Return the names of what differs now; also a variable that was not there before."""
-        now = variables.hashes_of(environment, own, self.ignored_variables)
+    def changes(self, hashes: Hashes, now: Hashes) -> list[str]:
+        """Return the names of what differs now, given the present hashes of variables."""
         before = {
             name: value
             for name, value in hashes.items()

@@ -1,6 +1,7 @@
 """By point, what a run of a command was seen to depend on, or the floor where none was observed."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -36,6 +37,8 @@ class Sights:
     content: Content
     files: Files
     _texts: dict[str, str] = field(default_factory=dict)
+    _written: set[str] = field(default_factory=set)
+    """What any run was seen to write: no run of the study depends on it."""
 
     @classmethod
     def of(cls, setup: CommandSetup, content: Content) -> Self:
@@ -46,8 +49,7 @@ class Sights:
 
     def expect(self, config: Config, text: str) -> None:
         """Take what an earlier run of a point was seen to depend on; empty to observe the next."""
-        key = digest(dict(config))
-        self._texts[key] = text or self._texts.get(key, "")
+        self._texts[digest(dict(config))] = text
 
     def of_point(self, config: Config) -> str:
         """Return what is known of a point, empty if nothing is."""
@@ -77,7 +79,7 @@ class Sights:
         found = self.files.hashes(reports, scratch=scratch, since_ns=since_ns)
         unseen = ["services"] if self.setup.services else []
         unseen += ["set-up"] if self.setup.set_up and len(reports) == 1 else []
-        self._keep(config, words, found, sentence(reports, found, unseen))
+        self._keep(config, found, sentence(reports, found, unseen))
 
     def keep_floor(self, config: Config, words: Words, reason: str) -> None:
         """Take what a point depends on at least, with the reason why it was not observed."""
@@ -87,21 +89,25 @@ class Sights:
         found = {name: self.files.hash_of(name) for name in names if self.files.counts(name)}
         counts = {"library": sum(map(is_library, found))}
         counts["file on import paths"] = len(found) - counts["library"]
-        self._keep(config, words, found, f"not observed ({reason}): {counted(counts)}")
+        self._keep(config, found, f"not observed ({reason}): {counted(counts)}")
 
-    def _keep(self, config: Config, words: Words, found: Mapping[str, str], text: str) -> None:
-        environment = variables.hashes_of(
-            words.environment, words.own_environment, self.setup.ignore_env
-        )
+    def _keep(self, config: Config, found: Mapping[str, str], text: str) -> None:
+        environment = variables.hashes_of(os.environ, self.setup.env, self.setup.ignore_env)
+        self._written |= written_in(found)
         self._texts[digest(dict(config))] = encoded({**environment, **found}, text)
 
-    def changes(self, words: Words, text: str, written: Iterable[str] = ()) -> list[str]:
-        """Return the names of what differs from a text; not what the study's commands write."""
-        own = {name for known in self._texts.values() for name in written_in(known)}
-        changed = self.files.changes(decoded(text), words.environment, words.own_environment)
-        return [name for name in changed if name not in own and name not in set(written)]
+    def changes(self, texts: Collection[str]) -> dict[str, list[str]]:
+        """Return the names of what differs now from each text, without what runs wrote."""
+        known = {text: decoded(text) for text in texts}
+        for hashes in known.values():
+            self._written |= written_in(hashes)
+        now = variables.hashes_of(os.environ, self.setup.env, self.setup.ignore_env)
+        return {
+            text: [n for n in self.files.changes(hashes, now) if n not in self._written]
+            for text, hashes in known.items()
+        }
 
 
-def written_in(text: str) -> list[str]:
-    """Return the files that a command was seen to write."""
-    return [name for name, value in decoded(text).items() if value == WRITTEN]
+def written_in(hashes: Mapping[str, str]) -> set[str]:
+    """Return the files that a run was seen to write."""
+    return {name for name, value in hashes.items() if value == WRITTEN}

@@ -296,6 +296,18 @@ def test_a_reader_sees_the_newest_figures_whatever_has_changed(
 
 
 @needs_observer
+def test_a_moved_study_keeps_its_figures(bench: Bench) -> None:
+    bench.write("study/work.sh", "ls $(dirname $0); cat $(dirname $0)/*.md || :\n")
+    bench.write("study/README.md", "")
+    table = {"argv": ["sh", "{study}/work.sh"]}
+    bench.run(**table)
+    bench.study = bench.study.rename(bench.elsewhere / "moved")
+    assert bench.run(**table).reused == 1
+    bench.write("study/README.md", "more")
+    assert bench.run(**table).done == 1
+
+
+@needs_observer
 def test_an_edit_of_what_was_seen_during_a_run_is_refused(bench: Bench) -> None:
     """The measured run alone edits; seen files of a run that edits them itself do not count."""
     bench.write("elsewhere/a.csv", "1")

@@ -40,7 +40,7 @@ def hashes_of(
     Parameters
     ----------
     environment
-        The effective environment of the program.
+        The environment of the caller.
     own
         Names that the study itself sets: they count elsewhere.
     ignored
