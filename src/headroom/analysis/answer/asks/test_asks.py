@@ -18,6 +18,7 @@ from headroom.analysis.answer_evidence import (
     Scale,
     SinglePoint,
     Target,
+    TradeOff,
 )
 from headroom.analysis.evidence import Absent
 from headroom.analysis.results import DerivedResult, DerivedValue, ExperimentResult, StudyResult
@@ -372,3 +373,14 @@ def test_a_percentile_that_needs_longer_runs_says_which() -> None:
     other = told(study, ValueAsk(metric="response_s_p99"))
     assert isinstance(other, Incomplete)
     assert other.code == "left_out"
+
+
+def test_the_only_setting_with_a_steady_state_is_the_best() -> None:
+    """Cause: "saturated at 1 of 2 points" answered which of the two to choose."""
+    old = point({"design": "old"}, {RESPONSE: 0.069})
+    full = saturated({"design": "new"})
+    study = plain(experiment([old, full], metrics=(RESPONSE,)))
+    found = told(study, BestAsk(metric=RESPONSE[0]))
+    assert isinstance(found, TradeOff)
+    (goal,) = found.goals
+    assert (goal.settings, goal.saturated) == ([{"design": "old"}], [{"design": "new"}])

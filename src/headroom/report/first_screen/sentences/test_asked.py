@@ -78,6 +78,8 @@ def test_what_is_best_of_a_part_says_of_which() -> None:
                 value=Bounded(value=1.0))  # fmt: skip
     found = TradeOff(goals=[goal], beaten=[], settings=2, where={"level": 3})
     assert said(found) == "With level 3, xz or lz4 for wall time: no clear difference."
+    only = replace(goal, settings=[{"p": "xz"}], saturated=[{"p": "lz4"}])
+    assert said(replace(found, goals=[only])) == "With level 3, xz for wall time: lz4 is saturated."
     open_ = Undecided(code="ranking", metric="wall_s", better="low", where={"level": 3})
     assert said(open_) == "Not decided: with level 3, by wall time, no setting is clearly best."
 
