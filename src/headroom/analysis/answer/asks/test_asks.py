@@ -384,3 +384,23 @@ def test_the_only_setting_with_a_steady_state_is_the_best() -> None:
     assert isinstance(found, TradeOff)
     (goal,) = found.goals
     assert (goal.settings, goal.saturated) == ([{"design": "old"}], [{"design": "new"}])
+
+
+def test_proportion_is_said_of_values_whose_whole_intervals_are_near_it() -> None:
+    """Cause: 2.06 times (1.93 to 2.22) at 1.9 times the load was "in proportion"; exactly 2.2."""
+    ends: dict[float, float | None] = {0.01: 4, 0.08: None}
+    for relative, end in ends.items():
+        points = [point({"lines": n}, {RESPONSE: 3.0 * n}, relative=relative) for n in (1, 2, 4)]
+        found = told(plain(experiment(points, metrics=(RESPONSE,))), ScaleAsk())
+        assert isinstance(found, Scale)
+        to = found.proportional_to
+        assert (to.value if to else None) == end
+
+
+def test_two_asks_with_one_answer_are_answered_by_one_sentence() -> None:
+    asks = [ValueAsk(where={"users": 500}), LimitAsk(where={"users": 500})]
+    points = [*sweep().points[:2], saturated({"users": 500})]
+    answer = answer_of(msgspec.structs.replace(plain(experiment(points)), asks=asks))
+    assert isinstance(answer.statement, Saturated)
+    assert len(answer.records) == 2
+    assert answer.statement not in answer.follows
