@@ -6,7 +6,7 @@ point group ``headroom.systems``; nothing here imports one.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -361,6 +361,29 @@ class Located(Protocol):
 
         A replication of something else is not reused. Words of the form ``NAME=HASH`` let the
         message name the differences.
+        """
+        ...
+
+
+@runtime_checkable
+class SeesInputs(Protocol):
+    """A system that observes what its runs depend on; optional for a `System`.
+
+    The texts are the system's own: ``NAME=HASH`` words, which are stored with the results.
+    """
+
+    def expect(self, config: Mapping[str, Value], seen: str) -> None:
+        """Take what an earlier run of `config` depended on; empty to observe the next one."""
+        ...
+
+    def seen(self, config: Mapping[str, Value]) -> str:
+        """Return what a run of `config` depended on, empty if it is not known."""
+        ...
+
+    def changes_since(self, seen: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of what differs now from each text; executes nothing.
+
+        What one of these runs wrote is no input of the others.
         """
         ...
 
