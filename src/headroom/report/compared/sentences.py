@@ -43,7 +43,8 @@ def label_arm(result: ComparisonResult, name: str) -> str:
 def label_place(row: Row | Noise | HistorySeries) -> str:
     """Return the experiment and the levels of a row; empty for commands."""
     levels = [f"{name} = {format_level(level)}" for name, level in row.levels.items()]
-    return ", ".join(filter(None, [row.experiment, *levels]))
+    machine = row.machine if isinstance(row, HistorySeries) else ""
+    return ", ".join(filter(None, [row.experiment, *levels, machine]))
 
 
 def change_words(ratio: float, low: float | None, high: float | None) -> str:
