@@ -19,7 +19,7 @@ from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.runner.fresh import fresh_experiments
 from headroom.gate.result import Noise, Row
-from headroom.gate.threshold import detectable
+from headroom.gate.sight import detectable
 
 _TABLES = ("host", "cpu", "memory", "storage", "software")
 _FLEETING = ("name", "machine_id", "available_bytes", "free_bytes", "_mhz", "_ghz", "boot_id")
