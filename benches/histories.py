@@ -29,6 +29,7 @@ RESULTS = ROOT / "benches" / "results" / "histories.json"
 LENGTH, SCATTER = 40, 0.01
 SERIES, QUIET = 24, 200
 """Series of each kind with a change, and of each kind without."""
+OURS = ("Headroom", "with drifts")
 _NEAR = 3
 _DESIGN_SEED, _FINAL_SEED = 44_000_000, 97_000_000
 _WEEK = (0.0, 0.0, 0.0, 0.0, 0.0, -3.0, -3.0)
@@ -170,13 +171,17 @@ def drawn(kind: str, *, seed: int = _FINAL_SEED) -> list[list[float]]:
     return [{**KINDS, **QUIETS}[kind].draw(random) for _ in range(count)]
 
 
-def ours(series: Sequence[float]) -> list[int]:
-    """Return the places of all abrupt changes, of level or spread, that Headroom reports."""
+def ours(series: Sequence[float]) -> tuple[list[int], list[int]]:
+    """Return the places of all abrupt changes, of level or spread, that Headroom reports.
+
+    And those with the changes that it says may be a drift.
+    """
     weekdays = [night % 7 for night in range(len(series))]
     changes = changes_of(series, weekdays=weekdays)
     spread = spread_of(series, changes, weekdays=weekdays)
-    places = [change.place for change in changes if change.is_step]
-    return [*places, *([] if spread is None else [spread.place])]
+    more = [] if spread is None else [spread.place]
+    steps = [change.place for change in changes if change.is_step]
+    return [*steps, *more], [*(change.place for change in changes), *more]
 
 
 def judged(python: str | None, *, seed: int) -> list[Line]:
@@ -184,7 +189,10 @@ def judged(python: str | None, *, seed: int) -> list[Line]:
     lines = []
     for kind in [*KINDS, *QUIETS]:
         many = drawn(kind, seed=seed)
-        lines.append(_score(kind, "Headroom", [ours(series) for series in many]))
+        found = [ours(series) for series in many]
+        lines += [
+            _score(kind, name, [pair[number] for pair in found]) for number, name in enumerate(OURS)
+        ]
         if python is not None:
             answer = subprocess.run(
                 [python, "-m", "benches.peers.change_points"], cwd=ROOT, input=json.dumps(many),
@@ -229,7 +237,7 @@ def main(arguments: Sequence[str]) -> int:
         print("peers skipped: name an interpreter that has them by --peers", file=sys.stderr)
     lines = judged(chosen.peers, seed=_DESIGN_SEED if chosen.design else _FINAL_SEED)
     if not chosen.design:
-        kept = [] if chosen.peers else [one for one in load() if one.method != "Headroom"]
+        kept = [] if chosen.peers else [one for one in load() if one.method not in OURS]
         lines = [*lines, *kept]
         text = ",\n".join(json.dumps(asdict(line)) for line in lines)
         RESULTS.write_text(f"[\n{text}\n]\n", encoding="utf-8")

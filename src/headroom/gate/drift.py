@@ -6,8 +6,8 @@ results then have a known spectrum (exactly for a walk, closely for a level that
 sine transform makes diagonal; a step is one pulse in them, a pulse two of opposite sign or not. A
 candidate counts if it multiplies the largest likelihood, over all drifts, by the number of possible
 candidates over the level: by Markov's inequality, a likelihood ratio reaches that by chance with at
-most `level` for all places. The bound is exact for given drifts and sizes; `python -m benches.gate`
-and `python -m benches.histories` measure the rate with estimated ones. The place of a change is the
+most `level` for all places. The bound is exact for given drifts and sizes; `python -m
+benches.histories` measures the rate with estimated ones. The place of a change is the
 one with the largest likelihood.
 
 Sources: Harvey, *Forecasting, Structural Time Series Models and the Kalman Filter* (1989), section
@@ -30,8 +30,6 @@ SHORTEST = 3
 """Fewest results on each side of a change: one outlier is none."""
 WIDEST = 30
 """Most results of a pulse that is looked for as one; the ends of a longer one are two steps."""
-_WIDTHS = (3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26, WIDEST)
-"""Of pulses that are looked for; the ends find their places afterwards."""
 _WALKS = np.geomspace(0.01, 100.0, 13)
 """Variance of a step of the level, in variances of the independent noise."""
 _MEMORIES = (1.0, 0.8, 0.5)
@@ -173,7 +171,7 @@ class _Search:
         return [tuple(ordered[place] for place in item) for item in items]
 
     def _likelihoods(
-        self, places: Sequence[int], *, widths: Sequence[int] = _WIDTHS
+        self, places: Sequence[int], *, widths: Sequence[int] = range(SHORTEST, WIDEST + 1)
     ) -> tuple[float, FloatArray, dict[int, FloatArray]]:
         """Return the largest log-likelihoods over all drifts.
 

@@ -144,7 +144,9 @@ def test_a_pulse_and_a_wider_scatter_are_told_as_such(folder: Path) -> None:
             path.write_text(json.dumps(content), encoding="utf-8")
     said = " ".join(history("kept", "--page", "page.html").stdout.split())
     assert "from 2027-01-13T00:00 to 2027-01-18T00:00, a pulse of 6 results, 13 to 18 of 28" in said
-    assert "a pulse of 6 results" in (folder / "page.html").read_text(encoding="utf-8")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "a pulse of 6 results" in page
+    assert (page.count(">pulse from 13</text>"), page.count(">level again at 19</text>")) == (2, 2)
     said = " ".join(history("wide").stdout.split())
     assert "around its level since 2027-01-15T00:00, result 15 of 28." in said
 

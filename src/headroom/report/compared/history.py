@@ -275,7 +275,10 @@ def render_history_page(result: HistoryResult) -> str:
 
 def _figure(series: HistorySeries) -> Figure:
     values = [found.value for found in series.results]
-    marks = [change.place for change in series.changes if change.is_step]
+    marks = {} if series.spread is None else {series.spread.place: "spread at"}
+    for change, end in _abrupt(series):
+        marks[change.place] = "step at" if end is None else "pulse from"
+        marks |= {} if end is None else {end.place: "level again at"}
     dates = [series.results[place].date[:10] for place in (0, -1)]
     label = f"{len(values)} results, {dates[0]} to {dates[1]}"
     said = [_change(series, *pair) for pair in _abrupt(series)]
