@@ -33,6 +33,7 @@ from headroom.gate.drift import SHORTEST, WIDEST, abrupt_items, levels_between, 
 from headroom.gate.permuted import (
     CHUNK,
     FINEST,
+    MARGIN,
     SEED,
     permutations,
     shares_of,
@@ -42,10 +43,8 @@ from headroom.gate.permuted import (
 
 LEVEL = 0.01
 """Probability that a series without a change shows one."""
-_SPREADS = 0.2
-"""Level of a change of spread, in levels; it is not part of that of steps and pulses."""
-_MARGIN = 1.2
-"""Above the rarest arrangement: permutations are a sample."""
+_MOVED, _SPREADS = 0.5, 0.2
+"""Levels of what is no step, and of a change of spread, in levels of steps and pulses."""
 _TAIL = 0.02
 """Share of the largest statistics that is kept: levels are smaller."""
 
@@ -128,7 +127,7 @@ def changes_of(
     ends = [0, *sorted(abrupt), series.size]
     found = dict(abrupt)
     for start, stop in pairwise(ends):
-        share = level * (stop - start) / max(series.size, 1)
+        share = max(_MOVED * level * (stop - start) / max(series.size, 1), FINEST)
         part = series[start:stop]
         moved = _pruned(part, sorted(_splits(part, 0, share, share)), share)
         found |= {start + place: p_value for place, p_value in moved.items()}
@@ -231,7 +230,7 @@ def results_after(length: int, places: Sequence[int], *, level: float) -> int | 
     share = shares_of(length, level)[0]
     for count in range(SHORTEST, rest - SHORTEST + 1):
         rarest = 2 * (len(places) + 1) / math.comb(length, count)
-        if _MARGIN * rarest <= share and count <= rest // 2:
+        if MARGIN * rarest <= share and count <= rest // 2:
             return count
     return None
 
@@ -394,10 +393,9 @@ def fewest_results(level: float = LEVEL) -> int:
     Examples
     --------
     >>> fewest_results()
-    10
+    11
     """
-    length = 2 * SHORTEST
-    level = max(level, FINEST)
-    while _best_split(np.arange(float(length)), level)[1] > level:
+    length, level = 2 * SHORTEST, max(level, FINEST)
+    while MARGIN * 2 / math.comb(length, length // 2) > shares_of(length, level)[0]:
         length += 1
     return length

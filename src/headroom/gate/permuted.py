@@ -25,6 +25,8 @@ _STEPS, _PULSES, _MEMORY = 0.3, 0.5, 0.2
 pulse adds their share to that of steps."""
 _CLIP = 1.5
 """Size of an outlier in the test of sizes, in reaches of what is usual."""
+MARGIN = 1.2
+"""Above the rarest arrangement: permutations are a sample."""
 CHUNK = 1_000_000
 SEED = 20_140_101
 _WEEK, _WEEK_SHUFFLES = 7, 999

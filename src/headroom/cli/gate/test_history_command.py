@@ -154,7 +154,7 @@ def test_a_pulse_and_a_wider_scatter_are_told_as_such(folder: Path) -> None:
 def test_few_results_have_no_change_and_say_how_many_are_needed() -> None:
     answer = history("naps")
     assert answer.exit_code == 0
-    assert "1 result; a change can be found from 10 results on" in " ".join(answer.stdout.split())
+    assert "1 result; a change can be found from 11 results on" in " ".join(answer.stdout.split())
 
 
 def test_results_of_another_machine_are_a_line_of_their_own() -> None:
