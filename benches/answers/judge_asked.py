@@ -18,6 +18,7 @@ from headroom.analysis import answer_evidence as said
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.report.check.agreement import disagreements
 from headroom.report.check.rows import faults_of
+from headroom.report.first_screen.sentences.statements import statement_sentence
 
 CLEAR, SURE, WIDER = 1.15, 1.03, 1.0
 """Ratio that must be decided; ratio beyond which a level is wrong; widths added to an interval."""
@@ -61,7 +62,7 @@ class AskedJudge(Judge):
         if [one.ask for one in answers] != [one["kind"] for one in self.study.asks]:
             faults.append(f"beside: answered {[one.ask for one in answers]}")
         told = {text for kind, text, _ in self.sentences if kind.startswith(("headline", "follow"))}
-        if len(told) < len(answers):
+        if len(told) < len({statement_sentence(one.statement).text for one in answers}):
             faults.append("beside: not all asks are answered in front")
         self.sentences.append(("records", f"{len(answers)} answers", faults))
 

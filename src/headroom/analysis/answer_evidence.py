@@ -96,7 +96,8 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     experiment: str
     gain: Bounded | None
     """Above one is better, also of a metric that falls; without `metric` and `unit`. Without an
-    upper end it may be any number of times. None: it gives a bound to what has none."""
+    upper end it may be any number of times. None: it gives a bound to what has none, or leaves
+    nothing of what is lost."""
     metric: str
     unit: str
     better: Literal["high", "low"]
@@ -345,6 +346,8 @@ class Goal(_Data, frozen=True, kw_only=True):
     settings: list[Setting]
     value: Bounded
     """Of the first setting."""
+    saturated: list[Setting] = []
+    """The others, if none of them has a steady state and so none has a value."""
 
 
 class Beaten(_Data, frozen=True, kw_only=True):

@@ -276,6 +276,19 @@ def test_a_ratio_whose_interval_reaches_zero_is_a_gain_of_at_least_its_other_end
     assert is_gain(found)
 
 
+def test_a_change_that_leaves_nothing_is_a_gain() -> None:
+    """Cause: "so do 16 servers (0%)" stood above a bar that said that they gain nothing."""
+    (_, some), (_, none) = (_tried("full", 0.5, (0.4, 0.6), after=0.05, to=to).effects
+                            for to in (22, 80))  # fmt: skip
+    none = replace(none, after=0.0, after_low=0.0, after_high=0.0, ratio=0.0, low=0.0, high=0.0)
+    tried = [replace(TRIED[0], change=str(n), effects=[one]) for n, one in enumerate((some, none))]
+    load = over("rate", {1.0: 0.01, 2.0: 0.1}, at_most=0.06)
+    (changes,) = answered(plain(replace(load, points=_with(load.points, 1, tried)))).follows
+    assert isinstance(changes, Changes)
+    (cleared,) = [one for one in (changes.best, *changes.also) if one and one.after == 0.0]
+    assert (cleared.is_gain, cleared.meets, cleared.gain) == (True, True, None)
+
+
 def test_changes_are_told_where_nothing_limits() -> None:
     load = over("rate", {1.0: 0.1, 2.0: 0.5}, at_most=0.3)
     found = answered(plain(replace(load, limits=[], points=_with(load.points, 1, TRIED))))

@@ -102,7 +102,8 @@ def answer_of(study: StudyResult) -> Answer:
     follows = _follows(study, about, statement, question, changes)
     most = _MAX_STATED if asked else _MAX_FOLLOWS
     if not isinstance(statement, Incomplete | Disturbed):
-        stated = [one.statement for one in asked[1:]]
+        # Two asks about a saturated point have one answer, which is said once.
+        stated = [one.statement for one in asked[1:] if one.statement != statement]
         of_claims = [one for one in stated if isinstance(one, OF_CLAIMS)][:1]
         others = [one for one in stated if not isinstance(one, OF_CLAIMS)]
         follows = [*others[: most - len(of_claims)], *of_claims, *follows]

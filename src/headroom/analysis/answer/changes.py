@@ -352,11 +352,15 @@ def _tried(
     levels: Mapping[str, Value],
     then: Bottleneck | None,
 ) -> TriedChange:
-    """Return a change with the ratio after over before; None where before has no bound."""
+    """Return a change with the ratio after over before; None where before has no bound.
+
+    Where nothing is left of a metric no ratio says by how much that is better.
+    """
     if metric.better == "none":
         raise AssertionError(f"{metric.metric} has no direction")
-    gained = None if ratio is None else gain(ratio, metric.better)
     before, after, low, high = ends
+    is_none_left = metric.better == "low" and after == high == 0.0 and bool(before)
+    gained = None if ratio is None or is_none_left else gain(ratio, metric.better)
     return TriedChange(
         applied=list(applied),
         levels=dict(levels),

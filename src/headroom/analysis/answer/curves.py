@@ -9,7 +9,7 @@ import msgspec
 
 from headroom.analysis.answer.design import Curve, axis_of, curves_of
 from headroom.analysis.answer.numbers import gain, goals_of, is_above_one, ratio_of
-from headroom.analysis.answer.settings import best_for, best_setting
+from headroom.analysis.answer.settings import best_for, best_setting, only_steady
 from headroom.analysis.answer_evidence import Comparison, TradeOff, Undecided
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.analysis.verdicts.directions import is_load
@@ -26,7 +26,8 @@ def best_of(
     A load is not chosen: settings are compared at equal loads.
     """
     if metric:
-        return _over_load(experiment, metric) or best_for(experiment, metric)
+        by_value = _over_load(experiment, metric) or best_for(experiment, metric)
+        return by_value or only_steady(experiment, metric)
     directed = [name for name, better in goals_of(experiment) if better != "none"]
     found = [_over_load(experiment, name) for name in directed]
     winners = [one.first for one in found if isinstance(one, Comparison)]

@@ -38,6 +38,8 @@ from headroom.experiment.protocol.system import Value
 
 _AS_BUSY = 0.99
 """Share of the highest utilization from which another one is called the same."""
+_MAYBE_AS_BUSY = 0.95
+"""The same, where their intervals overlap."""
 
 
 def saturated_of(
@@ -353,8 +355,16 @@ def _as_busy(point: PointResult, part: Part) -> list[Part]:
         one
         for one in _used_at(point)
         if (one.kind, one.name) != (part.kind, part.name)
-        and (_share(one) >= _AS_BUSY * _share(part) or (one.kind, one.name) in offered)
+        and (_is_as_busy(one, part) or (one.kind, one.name) in offered)
     ]
+
+
+def _is_as_busy(one: Part, part: Part) -> bool:
+    """Return whether a part cannot be told apart from a busy one by its share."""
+    high = one.utilization.high if one.utilization else None
+    low = part.utilization.low if part.utilization else None
+    is_apart = high is None or low is None or high < low
+    return _share(one) >= (_AS_BUSY if is_apart else _MAYBE_AS_BUSY) * _share(part)
 
 
 def _share(part: Part) -> float:

@@ -59,6 +59,28 @@ def best_for(experiment: ExperimentResult, metric: str) -> Comparison | TradeOff
     return TradeOff(goals=[goal], beaten=[], settings=count)
 
 
+def only_steady(experiment: ExperimentResult, metric: str) -> TradeOff | None:
+    """Return the one setting that has a value, where every other one is saturated."""
+    if dict(goals_of(experiment)).get(metric) != "low":
+        return None
+    points = [one for one in experiment.points if metric in one.estimates]
+    full = [
+        setting_of(experiment, one)
+        for one in experiment.points
+        if one.saturation is not None and metric not in one.estimates
+    ]
+    if len(points) != 1 or not full or len(full) + 1 < len(experiment.points):
+        return None
+    goal = Goal(
+        metric=metric,
+        better="low",
+        settings=[setting_of(experiment, points[0])],
+        value=bounded(points[0].estimates[metric]),
+        saturated=full,
+    )
+    return TradeOff(goals=[goal], beaten=[], settings=len(experiment.points))
+
+
 def values_of_best(experiment: ExperimentResult, found: TradeOff) -> Settings:
     """Return the values of the best settings of a trade-off for each goal."""
     rows = []

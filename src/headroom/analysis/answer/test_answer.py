@@ -403,3 +403,20 @@ def test_the_busiest_part_is_named_with_those_that_are_offered_as_much() -> None
     found = busiest_of(experiment(points), None)
     assert found is not None
     assert [one.name for one in found.ties] == ["web"]
+
+
+@pytest.mark.parametrize(("high", "names"), [(0.945, ["web"]), (0.928, [])])
+def test_a_part_is_as_busy_if_their_intervals_overlap(high: float, names: list[str]) -> None:
+    """Cause: two of three equal parts limited together, and one was named as the busiest."""
+    used = {
+        (name := f"station.{part}.utilization"): replace(
+            estimate(name, "1", share, better="none"), low=low, high=high
+        )
+        for part, share, low, high in [("database", 0.94, 0.93, 0.95), ("web", 0.92, 0.91, high)]
+    }
+    parts = [Resource(kind="station", name=part, capacity=1) for part in ("database", "web")]
+    first = sweep().points[0]
+    last = replace(first, levels={"users": 500}, resources=parts, estimates=used)
+    found = busiest_of(experiment([first, last]), None)
+    assert found is not None
+    assert [one.name for one in found.ties] == names

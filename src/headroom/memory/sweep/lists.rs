@@ -140,14 +140,14 @@ mod wide {
 
     #[inline(always)]
     fn load<S: Slot, const WAYS: usize>(list: &[S; WAYS], index: usize) -> __m256i {
-        debug_assert!(index < vectors::<S, WAYS>());
+        assert!(index < vectors::<S, WAYS>());
         // SAFETY: the vector is within the list, and may begin at any address.
         unsafe { _mm256_loadu_si256(list.as_ptr().cast::<__m256i>().add(index)) }
     }
 
     #[inline(always)]
     fn store<S: Slot, const WAYS: usize>(list: &mut [S; WAYS], index: usize, vector: __m256i) {
-        debug_assert!(index < vectors::<S, WAYS>());
+        assert!(index < vectors::<S, WAYS>());
         // SAFETY: as for the load.
         unsafe { _mm256_storeu_si256(list.as_mut_ptr().cast::<__m256i>().add(index), vector) }
     }

@@ -208,7 +208,9 @@ impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
         let (coarser, finest) = self.levels.split_at_mut(self.set_bits as usize);
         let (mut last, at) = (0, set * size_of::<[S; WAYS]>());
         for (bits, level) in coarser.iter_mut().enumerate() {
-            let place = moves.move_to_head(list_of(&mut self.lists, last, at), slot);
+            // SAFETY: `bits` counts the sets up to half of the largest number.
+            let of_set = unsafe { list_of(&mut self.lists, last, at) };
+            let place = moves.move_to_head(of_set, slot);
             if bits >= M::MOVES_BEFORE_LOOKING && place == 0 {
                 return true;
             }
@@ -264,7 +266,8 @@ impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
         moves.push(&mut home.list, slot);
         let (mut last, at) = (0, set * size_of::<[S; WAYS]>());
         for _ in 0..self.set_bits {
-            moves.push(list_of(&mut self.lists, last, at), slot);
+            // SAFETY: as above.
+            moves.push(unsafe { list_of(&mut self.lists, last, at) }, slot);
             last = 2 * last + size_of::<[S; WAYS]>();
         }
     }
@@ -272,8 +275,12 @@ impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
 
 /// Return the list of a set among a number of sets. The last list of that number, and the set, are
 /// given in bytes from the first list on: the processor multiplies by 8 at most.
+///
+/// # Safety
+///
+/// The number of sets is a power of two, at most half of the largest: those have a list for each set.
 #[inline(always)]
-fn list_of<S, const WAYS: usize>(
+unsafe fn list_of<S, const WAYS: usize>(
     lists: &mut [[S; WAYS]],
     last: usize,
     set: usize,
@@ -283,8 +290,7 @@ fn list_of<S, const WAYS: usize>(
         bytes < size_of_val(lists),
         "fewer sets than the largest number"
     );
-    // SAFETY: there is a list for each set of half as many sets as the largest number, and of fewer:
-    // the callers go through these from one set on.
+    // SAFETY: the set is masked to one of its number, which has its list by the contract.
     unsafe { &mut *lists.as_mut_ptr().byte_add(bytes) }
 }
 

@@ -238,11 +238,17 @@ def changes_of(choice: FigureChoice) -> Bars | None:
     )
 
 
+def _gained(change: TriedChange) -> str:
+    if not change.is_gain:
+        return "no gain"
+    return times(change.gain.value) if change.gain else "" if change.after else "none left"
+
+
 def _changed(change: TriedChange, scale: Scale) -> Bar:
     return Bar(
         label=applied_words(change.applied),
         value=change.after * scale.factor,
-        text="no gain" if not change.is_gain else times(change.gain.value) if change.gain else "",
+        text=_gained(change),
         role="better" if change.is_gain else "context",
         end=change.then.name if change.then is not None else "",
     )

@@ -74,14 +74,14 @@ def _power_interval(
 
 
 def _proportional_to(curve: list[Cell], axis: Factor) -> Level | None:
-    """Return the last level up to which each value is in proportion to the first one."""
+    """Return the last level up to which each value, with its interval, is in proportion."""
     first = curve[0]
     reached: Level | None = None
     for cell in curve[1:]:
-        share = (cell.value.value / first.value.value) / (
-            float(cell.levels[axis.name]) / float(first.levels[axis.name])
-        )
-        if abs(share - 1.0) > PROPORTIONAL:
+        ratio = ratio_of(cell.value, first.value)
+        growth = float(cell.levels[axis.name]) / float(first.levels[axis.name])
+        ends = (ratio.value, ratio.low, ratio.high)
+        if any(one is not None and abs(one / growth - 1.0) > PROPORTIONAL for one in ends):
             break
         reached = level_at(axis, cell)
     return reached

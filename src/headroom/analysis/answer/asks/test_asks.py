@@ -18,6 +18,7 @@ from headroom.analysis.answer_evidence import (
     Scale,
     SinglePoint,
     Target,
+    TradeOff,
 )
 from headroom.analysis.evidence import Absent
 from headroom.analysis.results import DerivedResult, DerivedValue, ExperimentResult, StudyResult
@@ -372,3 +373,34 @@ def test_a_percentile_that_needs_longer_runs_says_which() -> None:
     other = told(study, ValueAsk(metric="response_s_p99"))
     assert isinstance(other, Incomplete)
     assert other.code == "left_out"
+
+
+def test_the_only_setting_with_a_steady_state_is_the_best() -> None:
+    """Cause: "saturated at 1 of 2 points" answered which of the two to choose."""
+    old = point({"design": "old"}, {RESPONSE: 0.069})
+    full = saturated({"design": "new"})
+    study = plain(experiment([old, full], metrics=(RESPONSE,)))
+    found = told(study, BestAsk(metric=RESPONSE[0]))
+    assert isinstance(found, TradeOff)
+    (goal,) = found.goals
+    assert (goal.settings, goal.saturated) == ([{"design": "old"}], [{"design": "new"}])
+
+
+def test_proportion_is_said_of_values_whose_whole_intervals_are_near_it() -> None:
+    """Cause: 2.06 times (1.93 to 2.22) at 1.9 times the load was "in proportion"; exactly 2.2."""
+    ends: dict[float, float | None] = {0.01: 4, 0.08: None}
+    for relative, end in ends.items():
+        points = [point({"lines": n}, {RESPONSE: 3.0 * n}, relative=relative) for n in (1, 2, 4)]
+        found = told(plain(experiment(points, metrics=(RESPONSE,))), ScaleAsk())
+        assert isinstance(found, Scale)
+        to = found.proportional_to
+        assert (to.value if to else None) == end
+
+
+def test_two_asks_with_one_answer_are_answered_by_one_sentence() -> None:
+    asks = [ValueAsk(where={"users": 500}), LimitAsk(where={"users": 500})]
+    points = [*sweep().points[:2], saturated({"users": 500})]
+    answer = answer_of(msgspec.structs.replace(plain(experiment(points)), asks=asks))
+    assert isinstance(answer.statement, Saturated)
+    assert len(answer.records) == 2
+    assert answer.statement not in answer.follows

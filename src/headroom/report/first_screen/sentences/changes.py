@@ -35,7 +35,9 @@ def _in_vain(found: Changes) -> str:
     if not names:
         return "no change that was tried clearly gains"
     unclear = f"; {found.unclear} undecided" if found.unclear else ""
-    return f"no change that was tried gains: {names}{unclear}"
+    metrics = {label_metric(plain(one.metric)) for one in found.no_gain}
+    gains = f"improves {metrics.pop()}" if len(metrics) == 1 else "gains"
+    return f"no change that was tried {gains}: {names}{unclear}"
 
 
 def _nothing(no_gain: Sequence[TriedChange]) -> str:

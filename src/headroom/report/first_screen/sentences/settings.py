@@ -147,7 +147,10 @@ def trade_off_words(found: TradeOff) -> str:
     """Return which setting is best for what, and which are beaten."""
     goals = f"{where_words(found.where) or AS_IS}{', '.join(map(_goal, found.goals))}"
     if len(found.goals) == 1:
-        return f"{goals}: no clear difference"
+        others = [setting_words(one) for one in found.goals[0].saturated]
+        are = "is saturated" if len(others) == 1 else "are saturated"
+        end = f"{list_words(others, most=_NAMED)} {are}" if others else "no clear difference"
+        return f"{goals}: {end}"
     full = f"{goals}{_beaten(found)}"
     return first_short(full, f"{goals}{_beaten_count(found)}")
 

@@ -105,6 +105,10 @@ def _errors(found: said.Prediction, of_points: str) -> str:
     return ", ".join(parts)
 
 
+_WIDE = 1.5
+"""Upper over lower end of an interval from which on it does not say that nothing changes."""
+
+
 def _sweep(found: said.Sweep) -> str:
     metric = f"{where_words(found.where)}{label_metric(plain(found.metric))}"
     start, end = level_words(found.start), level_words(found.end)
@@ -116,6 +120,8 @@ def _sweep(found: said.Sweep) -> str:
         ends = (found.before, found.after)
         before, after = (brief(one.value, found.unit, metric=found.metric) for one in ends)
         return f"{metric} is {before} at {start} and {after} at {end}"
+    if ratio.low <= 1.0 <= ratio.high and ratio.high > _WIDE * ratio.low:
+        return f"whether {metric} changes {way} is undecided"
     if ratio.low <= 1.0 <= ratio.high:
         return f"{metric} does not clearly change {way}"
     if ratio.value > 1.0:

@@ -39,7 +39,8 @@ def target_words(found: Target) -> str:
         return _all_alike(found)
     if found.state == "holds":
         level = level_words(found.level)
-        place = f"from {level} on" if found.kept == "above" else f"up to {level}"
+        every = "" if found.undecided else "at every level, "
+        place = f"{every}from {level} on" if found.kept == "above" else f"up to {level}"
         return f"{_stays(found)} {place}{_undecided(found)}"
     verb = "exceeds" if found.is_upper else "is below"
     end = "up to the last level" if found.kept == "above" else "from the first level on"

@@ -19,6 +19,7 @@ from headroom.analysis.answer_evidence import (
     Share,
     SinglePoint,
     Statement,
+    Sweep,
     TradeOff,
     Undecided,
 )
@@ -78,6 +79,8 @@ def test_what_is_best_of_a_part_says_of_which() -> None:
                 value=Bounded(value=1.0))  # fmt: skip
     found = TradeOff(goals=[goal], beaten=[], settings=2, where={"level": 3})
     assert said(found) == "With level 3, xz or lz4 for wall time: no clear difference."
+    only = replace(goal, settings=[{"p": "xz"}], saturated=[{"p": "lz4"}])
+    assert said(replace(found, goals=[only])) == "With level 3, xz for wall time: lz4 is saturated."
     open_ = Undecided(code="ranking", metric="wall_s", better="low", where={"level": 3})
     assert said(open_) == "Not decided: with level 3, by wall time, no setting is clearly best."
 
@@ -245,3 +248,25 @@ def test_a_value_has_its_place_or_its_subject() -> None:
     assert subject == (
         "Sorting a file takes 412 ms (398 to 431) at 1,000,000 lines, peak memory 30 MB."
     )
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.97, 1.02), "Wall time does not clearly change from p 9 to 12."),
+        ((0.1, 1.9), "Whether wall time changes from p 9 to 12 is undecided."),
+        ((0.2, 0.4), "Wall time falls to 30% (20 to 40) from p 9 to 12."),
+    ],
+)
+def test_a_wide_interval_does_not_say_that_nothing_changes(
+    ends: tuple[float, float], words: str
+) -> None:
+    """Cause: "does not clearly change" stood above 170 ms at 9 cores and 45 ms at 12."""
+    low, high = ends
+    found = Sweep(
+        metric="wall_s", unit="s", better="low",
+        start=Level(factor="p", unit="1", value=9), end=Level(factor="p", unit="1", value=12),
+        ratio=Bounded(value=(low + high) / 2.0, low=low, high=high),
+        before=Bounded(value=0.17), after=Bounded(value=0.045),
+    )  # fmt: skip
+    assert said(found) == words

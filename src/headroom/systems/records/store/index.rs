@@ -75,12 +75,15 @@ impl Index {
     /// # Errors
     ///
     /// Nodes of this size cannot be, or there is no memory.
+    #[allow(unsafe_code, reason = "who makes a region answers for its addresses")]
     pub fn new(node_bytes: u64, entries: u64, pages: Pages) -> Result<Self, StoreError> {
         check_node_bytes(node_bytes)?;
         let bytes = Self::most_bytes(node_bytes, entries);
         let words = (node_bytes / 4) as u32;
+        // SAFETY: `new_node` gives out nodes below `most_words`, and no node is longer.
+        let region = unsafe { Region::mapped(Area::Index, bytes, pages)? };
         let mut index = Self {
-            region: Region::mapped(Area::Index, bytes, pages)?,
+            region,
             words,
             capacity: (node_bytes / 8 - 1) as u32,
             root: 0,

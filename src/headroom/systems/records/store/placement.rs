@@ -100,6 +100,7 @@ impl Placer {
     /// # Errors
     ///
     /// There is no such memory.
+    #[allow(unsafe_code, reason = "who makes a region answers for its addresses")]
     pub fn new(spec: &Spec) -> Result<(Region, Self), StoreError> {
         let most = spec.most_nodes();
         let mut placer = Self {
@@ -116,7 +117,8 @@ impl Placer {
             return Ok((region, placer));
         }
         let bytes = spec.node_area_bytes();
-        let region = Region::mapped(Area::Nodes, bytes, spec.pages)?;
+        // SAFETY: the placer gives out places of `most` nodes, for which the area has room.
+        let region = unsafe { Region::mapped(Area::Nodes, bytes, spec.pages)? };
         placer.places = match spec.placement {
             Placement::Arena | Placement::Malloc => None,
             Placement::Scattered { k } => {
@@ -181,6 +183,7 @@ fn in_slabs(node_bytes: u64, most: u64, random: &mut Stream) -> Vec<At> {
 }
 
 /// Let the system's allocator place the nodes after a history of allocations.
+#[allow(unsafe_code, reason = "who makes a region answers for its addresses")]
 fn from_allocator(spec: &Spec, random: &mut Stream) -> Result<(Region, Vec<At>), StoreError> {
     let count = spec.most_nodes() as usize;
     let mut churn = |kept: &mut Vec<NonNull<u8>>, layout: BlockLayout| {
@@ -196,7 +199,8 @@ fn from_allocator(spec: &Spec, random: &mut Stream) -> Result<(Region, Vec<At>),
         }
         Ok(())
     };
-    Region::of_blocks(Area::Nodes, spec.node_bytes as usize, count, &mut churn)
+    // SAFETY: the placer gives out these addresses alone, each for a node of this size.
+    unsafe { Region::of_blocks(Area::Nodes, spec.node_bytes as usize, count, &mut churn) }
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 """Programs are compiled with hooks, or refused with a reason."""
 
+import os
+import resource
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,6 +126,34 @@ def test_a_trace_is_never_overwritten(compiler: str, tmp_path: Path) -> None:
     assert trace.read_text(encoding="utf-8") == "precious"
     with pytest.raises(NotHookedError, match="No such file or directory"):
         record([program], trace=tmp_path / "no" / "trace")
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def _recorded(program: Path, trace: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"HEADROOM_TRACE": trace}
+    return subprocess.run(
+        [str(program)], env=environment, capture_output=True, text=True, check=False, **how
+    )
+
+
+def test_a_program_outlives_the_reader_of_its_trace_and_a_limit_of_its_files(
+    compiler: str, tmp_path: Path
+) -> None:
+    """Cause: SIGPIPE and SIGXFSZ of the recording killed what was recorded."""
+    source = tmp_path / "program.c"
+    source.write_text(WRITES.replace("100", "100000"), encoding="utf-8")
+    program = compile_hooked([source], output=tmp_path / "program", compiler=compiler)
+    reader, writer = os.pipe()
+    os.close(reader)
+    gone = _recorded(program, f"fd:{writer}", pass_fds=[writer])
+    os.close(writer)
+    full = _recorded(program, str(tmp_path / "t"), preexec_fn=_limited)
+    for done, why in ((gone, "Broken pipe"), (full, "File too large")):
+        assert (done.returncode, done.stdout) == (0, "done\n")
+        assert f"cannot be written: {why}" in done.stderr
 
 
 @pytest.mark.deep

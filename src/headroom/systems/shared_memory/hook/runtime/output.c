@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define VARIABLE "HEADROOM_TRACE"
@@ -66,10 +68,36 @@ static int descriptor_of(const char *target) {
     return descriptor;
 }
 
+/* Write parts without the signal that would kill the program when the reader is gone or a limit of
+   the file's size is met: what is recorded must not die of the recording. Both signals go to the
+   thread that writes, so that only a signal that this call caused is taken back. */
+static ssize_t write_quietly(const struct iovec *parts, int count) {
+    sigset_t deadly, before, waiting;
+    sigemptyset(&deadly);
+    sigaddset(&deadly, SIGPIPE);
+    sigaddset(&deadly, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &deadly, &before);
+    sigpending(&waiting);
+    ssize_t written = writev(output, parts, count);
+    int why = errno;
+    if (written < 0 && (why == EPIPE || why == EFBIG)) {
+        int caused = why == EPIPE ? SIGPIPE : SIGXFSZ;
+        if (!sigismember(&waiting, caused)) {
+            const struct timespec now = {0, 0};
+            sigdelset(&deadly, why == EPIPE ? SIGXFSZ : SIGPIPE);
+            while (sigtimedwait(&deadly, NULL, &now) < 0 && errno == EINTR)
+                ;
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return written;
+}
+
 /* Write all of the parts; false after a failure. */
 static bool put(struct iovec *parts, int count) {
     while (count > 0) {
-        ssize_t written = writev(output, parts, count);
+        ssize_t written = write_quietly(parts, count);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {

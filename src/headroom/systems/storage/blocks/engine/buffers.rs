@@ -51,16 +51,28 @@ impl Buffers {
     }
 
     /// Return the start of the buffer of `place`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such place: the kernel would write there.
     #[inline]
     pub fn pointer(&self, place: u32) -> *mut u8 {
         let offset = place as usize * self.place_bytes;
-        debug_assert!(offset < self.total_bytes, "place {place} has no buffer");
+        assert!(offset < self.total_bytes, "place {place} has no buffer");
         self.memory.as_ptr().wrapping_add(offset)
     }
 
-    /// Return the address in the buffer of `place` after `at` bytes (B).
+    /// Return the address of `length` bytes in the buffer of `place`, from byte `at` of it on.
+    ///
+    /// # Panics
+    ///
+    /// If they are not all in that buffer.
     #[inline]
-    pub fn at(&self, place: u32, at: u32) -> *mut u8 {
+    pub fn part(&self, place: u32, at: u32, length: u32) -> *mut u8 {
+        assert!(
+            at as usize + length as usize <= self.place_bytes,
+            "{length} B from byte {at} on are more than a place has"
+        );
         self.pointer(place).wrapping_add(at as usize)
     }
 

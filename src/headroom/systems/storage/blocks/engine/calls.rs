@@ -71,14 +71,9 @@ impl Calls {
         reason = "each place is used by one thread at a time"
     )]
     fn part(&self, place: u32, operation: Operation) -> &mut [u8] {
-        let (begin, length) = (
-            self.buffers.at(place, operation.at),
-            operation.length as usize,
-        );
-        debug_assert!(operation.at as usize + length <= self.buffers.place_bytes());
-        // SAFETY: the buffer belongs to the place, which carries this operation only, and the
-        // layout keeps operations within it.
-        unsafe { std::slice::from_raw_parts_mut(begin, length) }
+        let begin = self.buffers.part(place, operation.at, operation.length);
+        // SAFETY: the part is in the buffer of the place, which carries this operation only.
+        unsafe { std::slice::from_raw_parts_mut(begin, operation.length as usize) }
     }
 }
 

@@ -99,7 +99,11 @@ impl<'a> RingBackend<'a> {
             at,
             ..
         } = operation;
-        let buffer = self.buffers.at(place, at);
+        let moved = match kind {
+            Kind::Read | Kind::Write => length,
+            Kind::Sync | Kind::DataSync | Kind::Trim => 0,
+        };
+        let buffer = self.buffers.part(place, at, moved);
         let region = self.region_of(place);
         match kind {
             Kind::Read if self.facts.has_registered_buffers => {
