@@ -239,8 +239,12 @@ def main(arguments: Sequence[str]) -> int:
     if not chosen.design:
         kept = [] if chosen.peers else [one for one in load() if one.method not in OURS]
         lines = [*lines, *kept]
-        text = ",\n".join(json.dumps(asdict(line)) for line in lines)
-        RESULTS.write_text(f"[\n{text}\n]\n", encoding="utf-8")
+        kinds = dict.fromkeys(line.kind for line in lines)
+        rows = (
+            ", ".join(json.dumps(asdict(line)) for line in lines if line.kind == kind)
+            for kind in kinds
+        )
+        RESULTS.write_text("[\n" + ",\n".join(rows) + "\n]\n", encoding="utf-8")
     print(table(lines))
     return 0
 
