@@ -62,7 +62,7 @@ def table(study: Path) -> list[tuple[object, ...]]:
 
 def command(study: Path, *options: str) -> "subprocess.Popen[bytes]":
     """Start a run of a study."""
-    arguments = ["run", str(study), "--no-what-if", "-q", *options]
+    arguments = ["run", str(study), "--no-what-if", "-q", "--trust", *options]
     return subprocess.Popen(
         [sys.executable, "-m", "headroom", *arguments], stdout=subprocess.DEVNULL
     )

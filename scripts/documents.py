@@ -283,6 +283,7 @@ def _execute(run: PageRun, command: str) -> tuple[int, str]:
         return 0, ""
     bin_folder = str(Path(sys.executable).parent)
     environment = {
+        "CI": "true",  # The examples are ours: nobody is asked whether their code may run.
         **os.environ,
         "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
         # So that `python -m benches...` finds the benchmarks from every folder.

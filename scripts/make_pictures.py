@@ -36,7 +36,7 @@ def run_copy(folder: Path, name: str, *options: str) -> Path:
     study = folder / name
     shutil.copytree(ROOT / "studies" / name, study, ignore=shutil.ignore_patterns("results"))
     headroom = Path(sys.executable).parent / "headroom"
-    command = [str(headroom), "run", str(study), *options]
+    command = [str(headroom), "run", str(study), "--trust", *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return study
 

@@ -23,6 +23,7 @@ ALONE = {
     "run": {
         "check": "a program reads the verdicts of the claims",
         "dry_run": "a program reads the points of its study",
+        "is_trusted": "a program asks nobody: its folder is trusted beforehand",
         "is_salvaged": "a damaged journal is mended once, by hand",
     },
     "compare": {

@@ -32,6 +32,7 @@ from headroom.analysis.statistics.undecidable import RESPONSES_SHOWN
 from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.fresh import is_mark
+from headroom.experiment.runner.seen_inputs import SEEN
 from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
 from headroom.experiment.study.checks.ask_checks import metrics_of
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
@@ -226,4 +227,5 @@ def _add_what_ifs(
 
 def _told(environment: Mapping[str, Any]) -> dict[str, Any]:
     """Return an environment without what only decides about reuse."""
-    return {name: facts for name, facts in environment.items() if name not in {PLACES, WORKED_ON}}
+    left_out = {PLACES, WORKED_ON, SEEN}
+    return {name: facts for name, facts in environment.items() if name not in left_out}

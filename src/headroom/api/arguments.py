@@ -19,8 +19,8 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.file.study_file import load_study
 from headroom.sessions.subjects import is_study
+from headroom.sessions.trust import trusted_study
 
 Levels: TypeAlias = Value | Iterable[Value]
 """A value of a parameter, or several that are tried one by one."""
@@ -105,7 +105,7 @@ def _names_of(subject: Any) -> Iterator[str]:  # noqa: ANN401 - whatever is call
     if subject is None or isinstance(subject, View):
         return
     if isinstance(subject, Study | Path) or (isinstance(subject, str) and is_study(subject)):
-        loaded = subject.loaded() if isinstance(subject, Study) else load_study(Path(subject))
+        loaded = subject.loaded() if isinstance(subject, Study) else trusted_study(Path(subject))
         plan = make_plan(loaded, quick=False, seed=None)
         yield from (use.name for one in plan.experiments for use in one.parameters)
         return

@@ -19,7 +19,7 @@ from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
 from headroom.experiment.protocol.options import Ending
 from headroom.experiment.protocol.system import System, Value
-from headroom.experiment.study.file.study_file import load_study, study_of
+from headroom.experiment.study.file.study_file import study_of
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan
 from headroom.report.words import settings_words
@@ -33,6 +33,7 @@ from headroom.sessions.subjects import (
     study_subject,
     with_config,
 )
+from headroom.sessions.trust import trusted_study
 from headroom.sessions.trying import InterruptedTrialError, Trying, try_changes
 from headroom.sizing.evaluate import InterruptedSearchError, Subject
 from headroom.sizing.space import Axis
@@ -343,7 +344,7 @@ def fit(
 
 def _with_fit(study: Study | str | Path, added: Experiment, *, quick: bool) -> Plan:
     """Return the plan of a study with one more experiment, which is fitted and never run."""
-    loaded = study.loaded() if isinstance(study, Study) else load_study(Path(study))
+    loaded = study.loaded() if isinstance(study, Study) else trusted_study(Path(study))
     content = {**_tables(loaded.study), "claim": []}
     content["experiment"] = [*content["experiment"], added.content()]
     return planned(study_of(content, folder=loaded.folder, command="hr.fit(...)"), quick=quick)
@@ -365,7 +366,7 @@ def _plan_of_study(subject: Asked, *, quick: bool = False, seed: int | None = No
     if isinstance(subject, Study):
         return planned(subject.loaded(), quick=quick, seed=seed)
     if isinstance(subject, Path) or (isinstance(subject, str) and is_study(subject)):
-        return planned(load_study(Path(subject)), quick=quick, seed=seed)
+        return planned(trusted_study(Path(subject)), quick=quick, seed=seed)
     return None
 
 

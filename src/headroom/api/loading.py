@@ -10,9 +10,11 @@ from headroom.analysis.results_file import FORMAT, read_results, result_of
 from headroom.analysis.stored_form import StoredStudy
 from headroom.api.results import Result
 from headroom.errors import StudyError
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_folder
 from headroom.input_file import MAX_DATA_BYTES, MalformedError, decode_json, read_text, unpack
-from headroom.sessions.study_session import analysed, existing_journal, open_plan, what_counts
+from headroom.sessions.looking import looked_at
+from headroom.sessions.study_session import analysed, existing_journal, what_counts
 
 _RESULTS = re.compile(
     r'<script type="application/json" id="results"( data-packed="gzip")?>(.*?)</script>', re.DOTALL
@@ -62,11 +64,20 @@ def load(path: str | Path, *, quick: bool = False) -> Result:
 
 def load_study_folder(study: Path, *, quick: bool = False) -> Result:
     """Return the results of a study from its journal, as `headroom show` has them."""
-    plan = open_plan(study, quick=quick)
     notes: list[str] = []
-    with existing_journal(plan, notes.append) as journal:
-        result = analysed(plan, journal)
-        notes += what_counts(plan, journal)
+    try:
+        with (
+            looked_at(study, notes.append, quick=quick) as plan,
+            existing_journal(plan, notes.append) as journal,
+        ):
+            result = analysed(plan, journal)
+            notes += what_counts(plan, journal)
+    except CodeNotRunError:
+        folder = study if study.is_dir() else study.parent
+        path = results_folder(folder, quick) / RESULTS_NAME
+        if not path.is_file():
+            raise
+        return Result(read_results(path), path=path)
     return Result(result, notes=tuple(notes), plan=plan)
 
 

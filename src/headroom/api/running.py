@@ -67,7 +67,7 @@ def run(
     settings
         Keys of the study to set, such as ``"experiment.replications.count=3"``.
     on
-        Dask cluster that simulates: ``"dask://HOST:PORT"`` or ``"local-cluster"``; empty: processes
+        Dask cluster that simulates: ``"tls://HOST:PORT"`` or ``"local-cluster"``; empty: processes
         of this machine.
     fresh
         Measure again what was measured before.

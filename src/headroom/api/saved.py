@@ -17,10 +17,12 @@ from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
 from headroom.gate.question import Question
 from headroom.gate.repeat import compare_saved as gated_results
+from headroom.gate.repeat import study_to_run
 from headroom.gate.result import ComparisonResult, Gate, Row
 from headroom.gate.stored import Stored
 from headroom.report.compared.terminal import render_comparison
 from headroom.report.terminal.screen import printed
+from headroom.sessions.trust import trusted_study
 
 
 class Compared(Tabular):
@@ -92,6 +94,8 @@ def compare_saved(
         Stored(label=label, path=result.path, result=result.data)
         for label, result in zip(labels, results, strict=True)
     ]
+    if study := study_to_run(stored, question):
+        trusted_study(study)
     with TemporaryDirectory(prefix="headroom-compare-") as folder:
         return Compared(
             gated_results(

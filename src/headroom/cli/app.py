@@ -25,6 +25,7 @@ from headroom.version import version
 COMMANDS = {
     "demo": ("study.demo_command", "demo"),
     "run": ("study.run_command", "run"),
+    "trust": ("study.trust_command", "trust"),
     "status": ("study.inspect_commands", "status"),
     "show": ("study.show_command", "show"),
     "report": ("study.inspect_commands", "report"),

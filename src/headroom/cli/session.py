@@ -1,6 +1,7 @@
 """Steps of a session as the commands take them: messages go to stderr."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.study.plan import Plan
 from headroom.output_file import write_output
-from headroom.sessions import study_session
+from headroom.sessions import looking, study_session, trust
 from headroom.sessions.study_session import (
     analysed,
     identity_of,
@@ -26,6 +27,7 @@ __all__ = [
     "existing_journal",
     "identity_of",
     "journal_of",
+    "looked_at",
     "note",
     "open_plan",
     "point_key",
@@ -34,6 +36,9 @@ __all__ = [
     "write_artefacts",
     "write_page",
 ]
+
+
+_MOST_NAMES = 10
 
 
 def note(message: str, *, quiet: bool = False) -> None:
@@ -66,6 +71,32 @@ def say_remarks(plan: Plan, *, quiet: bool = False) -> None:
     """Print what is likely a mistake in a system at all points of an experiment."""
     for remark in study_session.remarks_of(plan):
         note(f"remark: {remark}", quiet=quiet)
+
+
+@contextmanager
+def looked_at(
+    study: Path, *, quick: bool, seed: int | None = None, settings: Sequence[str] | None = None
+) -> Iterator[Plan]:
+    """Plan a study without running any code of its folder; say what has changed there."""
+    with looking.looked_at(study, note, quick=quick, seed=seed, settings=settings) as plan:
+        yield plan
+
+
+def ask_for_trust(folder: Path, code: trust.Code) -> trust.Answer:
+    """Ask on the terminal whether the code of a folder may run; no without a terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return "no"
+    note(f"{folder} runs code on this machine, and this code is new to you:")
+    for name in code.names[:_MOST_NAMES]:
+        print_lines(error_console(), f"  {name}")
+    if len(code.names) > _MOST_NAMES:
+        print_lines(error_console(), f"  and {len(code.names) - _MOST_NAMES} more")
+    print_lines(error_console(), "Run it? y: this code; a: this folder, always; else: no")
+    answers: dict[str, trust.Answer] = {"y": "yes", "a": "always"}
+    return answers.get(sys.stdin.readline().strip().lower()[:1], "no")
+
+
+trust.ask[:] = [ask_for_trust]
 
 
 @contextmanager

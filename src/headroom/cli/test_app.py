@@ -18,7 +18,7 @@ def invoke(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> tuple[int, 
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(session, "open_plan", fail)
+    monkeypatch.setattr(session, "looked_at", fail)
     answer = CliRunner().invoke(app, ["status", "somewhere"])
     assert answer.stdout == ""
     return answer.exit_code, answer.stderr
@@ -82,7 +82,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(session, "open_plan", fail)
+    monkeypatch.setattr(session, "looked_at", fail)
     answer = CliRunner().invoke(app, ["status", "somewhere"])
     assert isinstance(answer.exception, ZeroDivisionError)
 

@@ -4,24 +4,13 @@ Invariant: the user's own working tree and branches are never changed; a checkou
 end, also after an error.
 """
 
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError, StudyError
-
-
-def git(folder: Path, *words: str) -> str | None:
-    """Return the output of a git command without the last line break, None if it fails."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+from headroom.experiment.machine.repository import git
 
 
 def commit_of(folder: Path, revision: str) -> str | None:
@@ -75,7 +64,8 @@ def checkouts(folder: Path, commits: list[str]) -> Iterator[list[Path]]:
         roots = [Path(name) / f"{place}-{commit[:8]}" for place, commit in enumerate(commits)]
         try:
             for root, commit in zip(roots, commits, strict=True):
-                if git(folder, "worktree", "add", "--detach", str(root), commit) is None:
+                words = ("worktree", "add", "--detach", str(root), commit)
+                if git(folder, *words, time_limit_s=None) is None:
                     raise EnvironmentUnfitError(
                         f"git cannot check out {commit[:12]}",
                         cure=f"see why: git worktree add --detach FOLDER {commit[:12]}",

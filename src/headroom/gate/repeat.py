@@ -53,6 +53,12 @@ def compare_saved(
     return result
 
 
+def study_to_run(stored: Sequence[Stored], question: Question) -> Path | None:
+    """Return the study whose code a gate over results may run, None if it runs none."""
+    is_gate = question.fail_on_regression is not None and question.measure_again
+    return study_of(stored[1]) if is_gate and not why_not_again(stored) else None
+
+
 def why_not_again(stored: Sequence[Stored]) -> str:
     """Return why suspicions cannot be measured again; empty if they can."""
     if len(stored) > 2:  # noqa: PLR2004 - one against one

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.machine.repository import git
 from headroom.experiment.protocol.system import Column, Metric
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
@@ -24,7 +25,7 @@ from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.seeds import point_key
 from headroom.gate.arms import AGAIN, NAMES, ArmPlan, Arms, Place, chosen_metrics
-from headroom.gate.git import checkouts, git
+from headroom.gate.git import checkouts
 from headroom.gate.meaning import command_of
 
 A_AGAIN = f"A{AGAIN}"

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.machine.repository import git
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
@@ -21,7 +22,7 @@ from headroom.experiment.study.plan import Plan, Point
 from headroom.gate import measuring
 from headroom.gate.arms import Arms, Command, arms_of_commands, programs_of
 from headroom.gate.compare import RunsFailedError, compare_arms, compare_commands, silent
-from headroom.gate.git import checkouts, commit_of, git, known_commit, prefix_of
+from headroom.gate.git import checkouts, commit_of, known_commit, prefix_of
 from headroom.gate.question import Question
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built

@@ -16,10 +16,10 @@ from headroom.analysis.results import (
 from headroom.analysis.results_file import FORMAT, write_results
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.machine.repository import git
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
-from headroom.gate.git import git
 from headroom.gate.meaning import command_of, meaning_of, meanings_of
 from headroom.gate.question import Question, share_of
 from headroom.gate.repeat import compare_saved, study_of, why_not_again

@@ -5,7 +5,7 @@ leaves a result of what there is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +16,7 @@ from headroom.analysis.follow_up.stopping import IntervalRule
 from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
+from headroom.errors import HeadroomError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Simulating, option
 from headroom.experiment.protocol.system import Column, Value
@@ -139,7 +140,14 @@ def opened(plan: Plan, how: How) -> Iterator[tuple[Journal, How]]:
         Journal.open(journal_of(plan), create=True) as journal,
         kept_workers(),
     ):
-        yield journal, replace(how, place=place)
+        if plan.code:
+            journal.keep_code(plan.code)
+        try:
+            yield journal, replace(how, place=place)
+        finally:
+            if plan.code:
+                with suppress(HeadroomError):  # Rows count, and what ends the run is said.
+                    journal.keep_code(plan.code)
 
 
 def run_in(journal: Journal, plan: Plan, chosen: Plan, how: How) -> Outcome:

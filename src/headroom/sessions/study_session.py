@@ -7,7 +7,7 @@ import html
 import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from headroom.analysis.kept_result import KeptResult, result_key
 from headroom.analysis.results import PointResult, StudyResult
 from headroom.analysis.results_file import write_results
 from headroom.defects import defects_met, fallback
-from headroom.errors import StudyError
+from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.program_identity import digest_of, journal_stamp, program_identity
+from headroom.experiment.protocol.kept_code import Records, keeping
 from headroom.experiment.protocol.system import Column, Modelled
 from headroom.experiment.runner.resume import OF_NO_POINT, survey
 from headroom.experiment.runner.selection import Selection
@@ -42,18 +43,33 @@ from headroom.quantities import format_level
 from headroom.report.fold.terminal import render_study
 from headroom.report.terminal.screen import printed
 from headroom.report.words import count_noun
+from headroom.sessions.trust import check_trust
 from headroom.sessions.voice import Say
 from headroom.simulation.checks.remarks import remarks
 
 
 def open_plan(
-    study: Path, *, quick: bool, seed: int | None = None, settings: Sequence[str] | None = None
+    study: Path,
+    *,
+    quick: bool,
+    seed: int | None = None,
+    settings: Sequence[str] | None = None,
+    is_trusted: bool = False,
 ) -> Plan:
     """Load and check a study file with its settings, and lay out its points.
 
-    What is fitted from results gets its values where those are there already.
+    This runs code of the study, if the user agrees; see `looking` for a plan that runs none. What
+    is fitted from results gets its values where those are there already.
     """
-    return planned(load_study(study, settings or ()), quick=quick, seed=seed)
+    loaded = load_study(study, settings or ())
+    check_trust(loaded, is_trusted=is_trusted)
+    path = journal_path(loaded.folder, quick)
+    code: Records = {}
+    if path.exists():
+        with suppress(HeadroomError), Journal.open(path, create=False) as journal:
+            code = journal.code()  # What is damaged is met, and said, when rows are read.
+    with keeping(code):
+        return replace(planned(loaded, quick=quick, seed=seed), code=code)
 
 
 def planned(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> Plan:

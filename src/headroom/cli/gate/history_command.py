@@ -61,6 +61,8 @@ def _history(subjects: list[str], metrics: list[str], *, quick: bool) -> History
         raise StudyError(
             "the history of one study at a time", cure="name one study, or results.json files"
         )
-    plan = session.open_plan(Path(subjects[0]), quick=quick)
-    with session.existing_journal(plan) as journal:
+    with (
+        session.looked_at(Path(subjects[0]), quick=quick) as plan,
+        session.existing_journal(plan) as journal,
+    ):
         return history_of_study(plan, journal, metrics=metrics)

@@ -14,10 +14,11 @@ from headroom.gate.compare import compare_arms, compare_commands
 from headroom.gate.git import known_commit, prefix_of
 from headroom.gate.meaning import Meaning, command_of, meaning_of, meanings_of
 from headroom.gate.question import Question
-from headroom.gate.repeat import compare_saved
+from headroom.gate.repeat import compare_saved, study_to_run
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
 from headroom.gate.stored import read_stored
+from headroom.sessions.trust import trusted_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,8 @@ def _of_results(found: Sequence[Meaning], labels: Sequence[str], here: Here) -> 
         read_stored(one.path, label=label, quick=here.question.quick)
         for one, label in zip(found, labels, strict=True)
     ]
+    if study := study_to_run(stored, here.question):
+        trusted_study(study)
     return compare_saved(
         stored, here.folder, question=here.question, new_progress=here.new_progress
     )
@@ -104,6 +107,7 @@ def _at_revisions(texts: Sequence[str], revisions: Sequence[str], here: Here) ->
         for label, commit in zip(labels, commits, strict=True)
     ]
     if is_study:
+        trusted_study(Path(texts[0]))
         return _of_studies(found, here)
     with built(Path(), found, here.question.build) as roots:
         folders = [root / path for root in roots]

@@ -13,6 +13,7 @@ from headroom.errors import EnvironmentUnfitError, ExitCode
 from headroom.experiment.machine.storage_facts import mount_of
 from headroom.experiment.study.file.shipped import copy_shipped
 from headroom.experiment.study.paths import PAGE_NAME, STUDY_NAME, results_folder
+from headroom.sessions.trust import remember
 
 SIMULATED, MEASURED = "quickstart", "sqlite_commits"
 _IN_MEMORY = ("tmpfs", "ramfs")
@@ -50,6 +51,7 @@ def _prepare(study: Path) -> None:
     """Copy a study, unless an earlier demo has."""
     if not (study / STUDY_NAME).is_file():
         copy_shipped(study.name, study)
+        remember(study, None, for_good=True)
 
 
 def _where_to_commit(study: Path, *, quiet: bool) -> tuple[str, ...]:

@@ -28,9 +28,10 @@ from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stored_form import StoredStudy
 from headroom.cli import options, session
 from headroom.cli.study.show_command import is_saved
-from headroom.cli.study.shown import saved
+from headroom.cli.study.shown import saved, stored_instead
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.study.file.study_schema import study_schema
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.output_file import csv_cell, output_file, write_output
@@ -119,7 +120,19 @@ def export(
         with _stream_to(output) as stream:
             _write(form)(rows, stream, _factor_columns(result.experiments))
         return
-    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
+    try:
+        with session.looked_at(study, quick=quick, seed=seed, settings=settings) as plan:
+            _export(plan, what, form, output)
+    except CodeNotRunError as error:
+        named = {"quick": quick, "seed": seed, "settings": settings}
+        stored = stored_instead(study, named, error) if what in _OF_RESULTS else None
+        if stored is None:
+            raise
+        with _stream_to(output) as stream:
+            _write(form)(_OF_RESULTS[what](stored), stream, _factor_columns(stored.experiments))
+
+
+def _export(plan: Plan, what: What, form: Format | None, output: Path | None) -> None:
     if what in _FILES:
         folder = _folder_of(what, output)
         with session.existing_journal(plan) as journal:

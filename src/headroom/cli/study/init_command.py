@@ -15,6 +15,7 @@ from headroom.experiment.protocol import plug_ins
 from headroom.experiment.protocol.starters import find_starter, starter_names
 from headroom.experiment.study.file.shipped import copy_shipped, shipped_names, shipped_study
 from headroom.experiment.study.file.study_file import load_study
+from headroom.sessions.trust import remember
 
 IMPORTERS = "headroom.importers"
 """Entry points of the readers of other tools' files."""
@@ -152,6 +153,7 @@ def init(
         _write_from(source, folder)
     else:
         starter.write(folder, like=like)
+    remember(folder, None, for_good=True)
     result_console(ColorMode.AUTO).print(
         f"wrote {folder}/study.toml; next: headroom run {shlex.quote(str(folder))}",
         markup=False,

@@ -2,8 +2,9 @@
 
 import webbrowser
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -15,15 +16,17 @@ from headroom.cli import options, session
 from headroom.cli.model.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.study.show_command import is_saved
-from headroom.cli.study.shown import saved
+from headroom.cli.study.shown import saved, stored_instead
 from headroom.errors import ExitCode, HeadroomError, StudyError
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.registry import system_names
 from headroom.experiment.study.file.study_file import load_study
-from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
+from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME, results_folder
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.output_file import write_output
 from headroom.report.index.entries import entries_of, is_folder_of_studies, study_files
 from headroom.report.words import count_noun
+from headroom.sessions.looking import outline_of
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,12 +58,11 @@ def status(
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Show the progress of a study: finished, open and failed points per experiment."""
-    plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
-    if session.journal_of(plan).exists():
-        with session.existing_journal(plan) as journal:
-            rows = [_status_of(item) for item in session.analysed(plan, journal).experiments]
-    else:
-        rows = [_status_before_the_first_run(item) for item in plan.experiments]
+    named: dict[str, Any] = {"quick": quick, "seed": seed, "settings": settings}
+    try:
+        rows = _status_rows(study, named)
+    except CodeNotRunError as error:
+        rows = _status_without_code(study, named, error)
     if as_json:
         write_json("status", rows)
         return
@@ -76,6 +78,25 @@ def status(
     for row in rows:
         if row.waits:
             console.print(f"{row.experiment}: {row.waits}", markup=False, soft_wrap=True)
+
+
+def _status_rows(study: Path, named: Mapping[str, Any]) -> list[Status]:
+    with session.looked_at(study, **named) as plan:
+        if not session.journal_of(plan).exists():
+            return [_status_before_the_first_run(item) for item in plan.experiments]
+        with session.existing_journal(plan) as journal:
+            return [_status_of(item) for item in session.analysed(plan, journal).experiments]
+
+
+def _status_without_code(
+    study: Path, named: Mapping[str, Any], error: CodeNotRunError
+) -> list[Status]:
+    """Return the status of a study whose code no run has asked what is needed now."""
+    result = stored_instead(study, named, error)
+    if result is not None:
+        return [_status_of(item) for item in result.experiments]
+    with outline_of(study, **named) as plan:
+        return [_status_before_the_first_run(item) for item in plan.experiments]
 
 
 def _status_of(experiment: ExperimentResult) -> Status:
@@ -148,18 +169,32 @@ def report(
         result, page = stored.result, output or (stored.path or study).with_name(PAGE_NAME)
         session.write_page(result, page)
     else:
-        plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
-        with session.existing_journal(plan) as journal:
-            result = session.analysed(plan, journal)
-            session.say_what_counts(plan, journal)
-        if output is None:
-            page = session.write_artefacts(plan, result)
-        else:
-            page = output
-            session.write_page(result, page)
+        named = {"quick": quick, "seed": seed, "settings": settings}
+        result, page = _reported(study, named, output)
     _show_page(page, is_opened=is_opened)
     if is_checked:
         _check(result)
+
+
+def _reported(
+    study: Path, named: Mapping[str, Any], output: Path | None
+) -> tuple[StudyResult, Path]:
+    """Analyse the journal of a study again, write its page, and return both."""
+    try:
+        with session.looked_at(study, **named) as plan:
+            with session.existing_journal(plan) as journal:
+                result = session.analysed(plan, journal)
+                session.say_what_counts(plan, journal)
+            if output is None:
+                return result, session.write_artefacts(plan, result)
+    except CodeNotRunError as error:
+        stored = stored_instead(study, named, error)
+        if stored is None:
+            raise
+        folder = study if study.is_dir() else study.parent
+        result, output = stored, output or results_folder(folder, named["quick"]) / PAGE_NAME
+    session.write_page(result, output)
+    return result, output
 
 
 def _check(result: StudyResult) -> None:

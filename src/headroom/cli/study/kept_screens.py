@@ -98,8 +98,15 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
             _note_path(arguments[0], _watches[-1])
         except (OSError, ValueError):  # An exception would keep the file from being opened.
             _watches[-1].is_blind = True
-    elif event.startswith(_LEAVES_NO_TRACE):
+    elif event.startswith(_LEAVES_NO_TRACE) and not _is_journal(event, arguments):
         _watches[-1].is_blind = True
+
+
+def _is_journal(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Return whether the journal is opened, whose changes are known by its own stamp."""
+    if event == "sqlite3.connect/handle":
+        return True  # `sqlite3.connect` came before.
+    return event == "sqlite3.connect" and JOURNAL_NAME in str(arguments[0])
 
 
 def _note_path(path: object, watch: Watch) -> None:

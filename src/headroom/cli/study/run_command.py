@@ -1,6 +1,6 @@
 """`headroom run`: run a study from its file to its report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from headroom.cli.study.shown import Named, keep_text, print_answer
 from headroom.errors import ExitCode
 from headroom.experiment.journal.journal_salvage import salvage
 from headroom.experiment.machine.shell import quoted
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.study.checks.ask_checks import doubtful_asks
@@ -31,6 +32,7 @@ from headroom.report.sentences.plans import (
     undecidable_sentence,
 )
 from headroom.report.words import count_noun
+from headroom.sessions.looking import outline_of
 from headroom.sessions.overwrite import confirm, confirmations, foresight, foresight_lines
 from headroom.sessions.runnable import check_points
 from headroom.sessions.running import How, Running, levels_text, run_to_page
@@ -52,6 +54,12 @@ class RunCommand(Running):
         bool,
         typer.Option("--dry-run", help="Check and print the points, and stop; nothing is run."),
     ] = False
+    is_trusted: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Agree to run the code of this folder as it is now, see `trust`."
+        ),
+    ] = False
     is_salvaged: Annotated[
         bool,
         typer.Option(
@@ -70,15 +78,12 @@ def run_study(asked: RunCommand) -> None:
     """Run a study, or resume an interrupted one; then analyse it and write its report."""
     quiet, console = asked.quiet, result_console(asked.color)
     named: dict[str, Any] = {name: getattr(asked, name) for name in ("quick", "seed", "settings")}
-    with watched() as watch:
-        plan = session.open_plan(asked.study, **named)
-    chosen = asked.chosen(plan)
     if asked.dry_run:
-        check_points(chosen)
-        for doubt in doubtful_asks(plan.study):
-            session.note(f"warning: {doubt}")
-        _print_plan(chosen, as_json=asked.as_json)
+        _dry_run(asked, named)
         return
+    with watched() as watch:
+        plan = session.open_plan(asked.study, is_trusted=asked.is_trusted, **named)
+    chosen = asked.chosen(plan)
     identity = session.identity_of(plan)
     if asked.is_salvaged:
         _salvage(session.journal_of(plan))
@@ -105,6 +110,24 @@ def run_study(asked: RunCommand) -> None:
     else:
         print_answer(shown, result_console(asked.color), name, reused=outcome.reused_measurements)
     raise typer.Exit(_exit_code(outcome, shown, is_checked=asked.check))
+
+
+def _dry_run(asked: RunCommand, named: Mapping[str, Any]) -> None:
+    """Print the points; where they depend on code that was never run, only those."""
+    try:
+        with session.looked_at(asked.study, **named) as plan:
+            chosen = asked.chosen(plan)
+            check_points(chosen)
+            for doubt in doubtful_asks(plan.study):
+                session.note(f"warning: {doubt}")
+            _print_plan(chosen, as_json=asked.as_json)
+    except CodeNotRunError as error:
+        with outline_of(asked.study, **named) as plan:
+            session.note(f"{error.message}: metrics, ranges and limits are not checked")
+            points = _planned_points(asked.chosen(plan))
+            _print_points(points, plan, as_json=asked.as_json)
+            if not asked.as_json:
+                typer.echo(count_noun(len(points), "point"))
 
 
 run = options.command(RunCommand)(run_study)
@@ -189,25 +212,20 @@ class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
     """What its experiment has too few replications for; empty if there is nothing."""
 
 
-def _print_plan(plan: Plan, *, as_json: bool) -> None:
-    uses, never = foresight(plan), undecidable(plan)
-    points = [
+def _planned_points(plan: Plan) -> list[PlannedPoint]:
+    return [
         PlannedPoint(
             experiment=point.experiment,
             point=point.key,
             levels=dict(point.levels),
             waits="" if experiment.fit is None else experiment.fit.reason,
-            uses=list(uses.get(point.key, ())),
-            confirm=[confirmation.words for confirmation in confirmations(experiment, point)],
-            undecidable=(
-                undecidable_sentence(never[experiment.spec.name])
-                if experiment.spec.name in never
-                else ""
-            ),
         )
         for experiment in plan.experiments
         for point in experiment.points
     ]
+
+
+def _print_points(points: Sequence[PlannedPoint], plan: Plan, *, as_json: bool) -> None:
     if as_json:
         write_json("plan", points)
         return
@@ -217,6 +235,27 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         levels = levels_text(point.levels)
         waits = f"  ({point.waits})" if point.waits else ""
         typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    uses, never = foresight(plan), undecidable(plan)
+    kinds = [(experiment, point) for experiment in plan.experiments for point in experiment.points]
+    points = [
+        msgspec.structs.replace(
+            planned,
+            uses=list(uses.get(point.key, ())),
+            confirm=[confirmation.words for confirmation in confirmations(experiment, point)],
+            undecidable=(
+                undecidable_sentence(never[experiment.spec.name])
+                if experiment.spec.name in never
+                else ""
+            ),
+        )
+        for planned, (experiment, point) in zip(_planned_points(plan), kinds, strict=True)
+    ]
+    _print_points(points, plan, as_json=as_json)
+    if as_json:
+        return
     for sentence in [*foresight_lines(plan), *undecidable_lines(never)]:
         print_lines(result_console(), sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):

@@ -1,5 +1,6 @@
 """`headroom show`: the answer of a study, or all results, from the cache if nothing has changed."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -74,20 +75,37 @@ def show(
         return
     # A kept text is there before these are loaded.
     from headroom.analysis.stored_form import stored_form  # noqa: PLC0415
-    from headroom.cli.session import open_plan  # noqa: PLC0415
-    from headroom.cli.study.shown import Named, analysed, text_of  # noqa: PLC0415
+    from headroom.cli.session import looked_at  # noqa: PLC0415
+    from headroom.cli.study.shown import (  # noqa: PLC0415
+        Named,
+        Shown,
+        analysed,
+        stored_instead,
+        text_of,
+    )
+    from headroom.experiment.protocol.kept_code import CodeNotRunError  # noqa: PLC0415
 
-    with watched() as watch:
-        plan = open_plan(study, quick=quick, seed=seed, settings=settings)
-    if limit:
-        from headroom.cli.model.limit_option import with_limits  # noqa: PLC0415 - few ask for limits
+    named = Named.of(study, quick=quick, seed=seed, settings=settings)
+    try:
+        with ExitStack() as stack:
+            with watched() as watch:
+                plan = stack.enter_context(
+                    looked_at(study, quick=quick, seed=seed, settings=settings)
+                )
+            if limit:
+                from headroom.cli.model.limit_option import with_limits  # noqa: PLC0415 - few ask
 
-        plan = with_limits(plan, limit, load=load, current=current)
-    found = analysed(plan)
+                plan = with_limits(plan, limit, load=load, current=current)
+            found = analysed(plan)
+    except CodeNotRunError as error:
+        others = {"quick": quick, "seed": seed, "settings": settings}
+        stored = None if limit else stored_instead(study, others, error)
+        if stored is None:
+            raise
+        found = Shown(result=stored, journal=None, is_plain=False)
     if as_json:
         write_json("study-result", stored_form(found.result))
         return
-    named = Named.of(study, quick=quick, seed=seed, settings=settings)
     text = text_of(found.result, console, named, point=point, shows_all=shows_all)
     console.file.write(text)
     if found.is_plain:

@@ -4,18 +4,21 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from headroom.analysis.results import StudyResult
+from headroom.analysis.results_file import read_results
 from headroom.cli import session
 from headroom.cli.output import write_json
 from headroom.cli.study.kept_screens import KeptScreens, Watch
 from headroom.defects import defects_met, fallback
 from headroom.errors import StudyError
 from headroom.experiment.machine.program_identity import Stamp, journal_stamp
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.system import Column
+from headroom.experiment.study.paths import RESULTS_NAME, results_folder
 from headroom.experiment.study.plan import Plan
 from headroom.report.first_screen.terminal import render_first_screen
 from headroom.report.fold.terminal import render_study
@@ -125,6 +128,21 @@ def saved(path: Path, *, quick: bool, others: Mapping[str, object]) -> "Stored":
     from headroom.gate.stored import read_stored  # noqa: PLC0415 - few results are saved
 
     return read_stored(path, label=str(path), quick=quick)
+
+
+def stored_instead(
+    study: Path, named: Mapping[str, Any], error: CodeNotRunError
+) -> StudyResult | None:
+    """Return the results of the last run, with the reason why nothing newer can be shown.
+
+    None if there are none, or if others are wanted: another seed or other settings.
+    """
+    folder = study if study.is_dir() else study.parent
+    path = results_folder(folder, named["quick"]) / RESULTS_NAME
+    if named["seed"] is not None or named["settings"] or not path.is_file():
+        return None
+    session.note(f"{error.message}; these are the results of the last run")
+    return read_results(path)
 
 
 def is_simulated(plan: Plan) -> bool:

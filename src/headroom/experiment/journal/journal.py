@@ -36,6 +36,8 @@ from headroom.experiment.journal.journal_rows import (
 from headroom.experiment.journal.run_codec import UnreadableRunError, encode_run
 from headroom.experiment.journal.sqlite_pages import broken_log
 from headroom.experiment.machine.storage_facts import mount_of
+from headroom.experiment.protocol.kept_code import Records
+from headroom.experiment.protocol.plain_form import from_bytes, to_bytes
 from headroom.input_file import MissingFileError, check_regular
 
 __all__ = ["APPLICATION_ID", "FORMAT", "Journal", "ReplicationRow", "connect_writer"]
@@ -74,6 +76,13 @@ CREATE INDEX replication_of_point ON replication (experiment, point_key, replica
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {FORMAT};
 COMMIT;
+"""
+_CODE_SCHEMA = """
+CREATE TABLE IF NOT EXISTS code (
+    name TEXT PRIMARY KEY,
+    format INTEGER NOT NULL,
+    content BLOB NOT NULL
+) STRICT
 """
 _HEAD = ", ".join(HEAD_COLUMNS)
 _INSERT = f"INSERT INTO replication ({_HEAD}, run, checksum) VALUES ({'?,' * 13}?)"  # noqa: S608 - constants only
@@ -217,6 +226,25 @@ class Journal:
             cursor = self._connection.execute("SELECT id, facts FROM environment ORDER BY id")
             known = [(number, facts_of(text)) for number, text in cursor]
         return [{"id": number, **facts} for number, facts in known if facts is not None]
+
+    def keep_code(self, records: Records) -> None:
+        """Store what the code of the study answered, in place of what is there."""
+        with explained(self.path), self._connection:
+            self._connection.execute(_CODE_SCHEMA)
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO code (name, format, content) VALUES (?, 1, ?)",
+                [(name, to_bytes(record)) for name, record in records.items()],
+            )
+        self._check_place()
+
+    def code(self) -> Records:
+        """Return what the code of the study answered when it ran; nothing if none was stored."""
+        with explained(self.path):
+            known = self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'code'")
+            if known.fetchone() is None:
+                return {}
+            rows = self._connection.execute("SELECT name, content FROM code WHERE format = 1")
+            return {str(name): from_bytes(content) for name, content in rows}
 
     def rows(self, experiment: str, point_key: str) -> list[ReplicationRow]:
         """Return every row of a point, oldest first, runs included.

@@ -115,7 +115,7 @@ class Simulating(Options):
     )
     on: str = option(
         "--on",
-        "Run simulations on the Dask cluster at dask://HOST:PORT or tls://HOST:PORT, or on "
+        "Run simulations on the Dask cluster at tls://HOST:PORT or dask://HOST:PORT, or on "
         "local-cluster[:WORKERS]; needs headroom-lab[cluster]. Measurements run here. [default: "
         "processes of this machine]",
         metavar="CLUSTER",

@@ -6,7 +6,7 @@ point group ``headroom.systems``; nothing here imports one.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -366,6 +366,29 @@ class Located(Protocol):
 
 
 @runtime_checkable
+class SeesInputs(Protocol):
+    """A system that observes what its runs depend on; optional for a `System`.
+
+    The texts are the system's own: ``NAME=HASH`` words, which are stored with the results.
+    """
+
+    def expect(self, config: Mapping[str, Value], seen: str) -> None:
+        """Take what an earlier run of `config` depended on; empty to observe the next one."""
+        ...
+
+    def seen(self, config: Mapping[str, Value]) -> str:
+        """Return what a run of `config` depended on, empty if it is not known."""
+        ...
+
+    def changes_since(self, seen: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of what differs now from each text; executes nothing.
+
+        What one of these runs wrote is no input of the others.
+        """
+        ...
+
+
+@runtime_checkable
 class ReadsFiles(Protocol):
     """A system that reads its files again in each run; optional for a `System`.
 
@@ -428,7 +451,11 @@ class System(Protocol):
     name: ClassVar[str]
     column: ClassVar[Column]
     setup_type: ClassVar[type[msgspec.Struct]]
-    """Schema of the `[experiment.system]` table, without its `name` key."""
+    """Schema of the `[experiment.system]` table, without its `name` key.
+
+    A system that runs no program and no code of a study also has `code_key = ""`; one that does so
+    by one key of the table alone has that key. Before any other is run, the user is asked.
+    """
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:

@@ -11,6 +11,7 @@ from typing import Any
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine import environment
 from headroom.experiment.protocol.system import Column
+from headroom.experiment.runner.seen_inputs import is_sight
 from headroom.experiment.study.plan import Plan
 
 FRESH = "fresh"
@@ -40,5 +41,5 @@ def fresh_experiments(facts: Mapping[str, Any]) -> list[str]:
 
 
 def is_mark(facts: Mapping[str, Any]) -> bool:
-    """Return whether an environment is a mark, and no session."""
-    return FRESH in facts
+    """Return whether an environment is a mark, or what was seen of a run, and no session."""
+    return FRESH in facts or is_sight(facts)

@@ -27,6 +27,7 @@ from headroom.experiment.runner.hosts import Looked, check_there, host_of, hosts
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Pace, Progress
 from headroom.experiment.runner.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
+from headroom.experiment.runner.seen_inputs import facts_of_points
 from headroom.experiment.runner.selection import (
     PLACES,
     PREPARED,
@@ -209,6 +210,7 @@ class _Session:
         self._running: dict[int, Planned] = {}
         self._environments: dict[str, int] = {}
         self._places: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
         self._started_count = 0
         self._done_count = 0
         self._failed_count = 0
@@ -232,7 +234,10 @@ class _Session:
             name: Site(machine=Machine.of(look.facts), places=look.places)
             for name, look in self._looks.items()
         }
-        return criteria_of_run(self._plan, self._journal, sites)
+        criteria = criteria_of_run(self._plan, self._journal, sites)
+        for one in criteria.values():
+            self._seen |= one.holding
+        return criteria
 
     def run(self, survey: resume.Survey, jobs: int) -> None:
         """Run everything that the survey lacks."""
@@ -328,6 +333,8 @@ class _Session:
         for name, (configs, found) in prepared.items():
             about = {PREPARED: found.facts, WORKED_ON: sorted(configs)}
             look = self._looks[name]
+            points = [s.point for n in configs for s in waiting[n] if s.point.key in self._seen]
+            about |= facts_of_points(points, self._seen)
             number = self._journal.add_environment({**look.facts, PLACES: look.places, **about})
             self._environments |= dict.fromkeys(configs, number)
             if found.busy:
@@ -425,11 +432,13 @@ class _Session:
             replication=planned.replication,
             changes=[change.text for change in planned.point.changes],
             keeps_samples=planned.replication == 0,
+            seen=None if host_of(planned.experiment) else self._seen.get(planned.point.key, ""),
         )
 
     def _store(self, schedule: Schedule, results: Sequence[Result], *, where: str = "") -> None:
         """Make results durable, then let them count; end if something else ran."""
         results, strange = self._parted(results, where)
+        self._keep_seen(results)
         rows = [(self._row(self._running[result.number], result), result.run) for result in results]
         self._journal.append_encoded(rows)
         changed = []
@@ -440,6 +449,18 @@ class _Session:
             self._progress.add(experiment, count)
         if strange is not None:
             raise strange
+
+    def _keep_seen(self, results: Sequence[Result]) -> None:
+        """Store what runs were newly seen to depend on, before their rows."""
+        for result in results:
+            point = self._running[result.number].point
+            seen = result.ran.seen if result.ran is not None else ""
+            if seen and point.key not in self._seen:
+                is_new = seen not in self._seen.values()
+                self._seen[point.key] = seen
+                number = self._environments[point.experiment]
+                facts = facts_of_points([point], self._seen, environment=number, is_new=is_new)
+                self._journal.add_environment(facts)
 
     def _parted(
         self, results: Sequence[Result], where: str

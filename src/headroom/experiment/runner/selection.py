@@ -24,12 +24,13 @@ from headroom.experiment.machine import machine_identity
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Located
 from headroom.experiment.runner.fresh import fresh_experiments
+from headroom.experiment.runner.seen_inputs import OTHER_INPUT, verdicts
 from headroom.experiment.study.design import Plan, PlannedExperiment, Point
 
 OTHER_VERSION = "of other settings, or an earlier version of the study"
 OTHER_SEED = "of another study seed"
 OTHER_MACHINE = "measured on another machine"
-OTHER_THING = "measured with another program, input or device"
+OTHER_THING = OTHER_INPUT
 OLDER = "measured before the last --fresh"
 PLACES = "places"
 """Key of an environment that holds, by point key, what was at the point's place."""
@@ -60,6 +61,10 @@ class Criteria:
         Number of an environment to what was at the places of its points, see `system.Located`.
     here
         What is there now, by point key: only its measurements count; a point without it takes any.
+    unseen
+        Why no row of an environment and a point counts, because of what was seen of its runs.
+    holding
+        What was seen of a run and still holds, by point key.
     """
 
     seed: int
@@ -69,13 +74,16 @@ class Criteria:
     known: frozenset[int] = frozenset()
     places: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     here: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    holding: Mapping[str, str] = field(default_factory=dict)
 
     def described(self) -> list[Any]:
         """Return all that rows are compared with, as plain content in one order."""
         places = sorted((number, sorted(by_key.items())) for number, by_key in self.places.items())
         refused, known = sorted(self.refused.items()), sorted(self.known)
         here = sorted(self.here.items())
-        return [self.seed, self.is_measured, refused, known, places, here]
+        unseen = sorted(self.unseen.items())
+        return [self.seed, self.is_measured, refused, known, places, here, unseen]
 
     def reason_against(
         self, row: ReplicationRow, experiment: PlannedExperiment, point: Point
@@ -91,7 +99,8 @@ class Criteria:
             return None
         if row.environment not in self.known:
             return OTHER_MACHINE
-        return self.refused.get(row.environment) or self._other_thing(row, point)
+        reason = self.refused.get(row.environment) or self._other_thing(row, point)
+        return reason or self.unseen.get((row.environment, point.key))
 
     def _other_thing(self, row: ReplicationRow, point: Point) -> str | None:
         there = self.places.get(row.environment, {}).get(point.key)
@@ -145,6 +154,7 @@ def criteria_of(
     machines = {number: Machine.of(facts) for number, facts in known.items()}
     places = places_of(known.values())
     name, here = experiment.spec.name, machine_identity.machine_here()
+    is_run = site is not None
     sessions = [machines[number] for number, facts in known.items() if _has_worked(facts, name)]
     newest = journal.newest_environment(name)
     is_here = newest not in machines or (
@@ -155,6 +165,12 @@ def criteria_of(
     elif site is None:
         site = Site(machine=machines[newest], places=places.get(newest, {}))
     machine = site.machine
+    seen = verdicts(
+        experiment,
+        known.values(),
+        is_here=not experiment.spec.site and not here.difference(machine),
+        is_run=is_run,
+    )
     fresh = (number for number, facts in known.items() if name in fresh_experiments(facts))
     is_marked_here = bool(experiment.spec.site)  # the mark is the driver's, not the host's
     since = max(
@@ -168,6 +184,8 @@ def criteria_of(
         elsewhere="" if experiment.spec.site else here.difference(machine),
         places=places,
         here=site.places,
+        unseen=seen.refused,
+        holding=seen.holding,
     )
 
 

@@ -24,7 +24,7 @@ from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.registry import class_at, class_path
 from headroom.experiment.protocol.roles import with_hosts
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Column, Modelled, Replays, System, Value
+from headroom.experiment.protocol.system import Column, Modelled, Replays, SeesInputs, System, Value
 from headroom.experiment.runner.own_process import confine, cpu_counters
 from headroom.experiment.runner.what_ran import Ran, look
 from headroom.experiment.study.windows import TimeWindows, with_windows
@@ -78,6 +78,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     keeps_samples: bool = True
     """Whether the run keeps its samples over time and its artefacts: one replication of a point is
     enough."""
+    seen: str | None = None
+    """What an earlier run was seen to depend on, empty to observe this one; None to leave that."""
     process: OwnProcess | None = None
     """The process that it needs, None for that of the executor."""
 
@@ -134,6 +136,8 @@ def utc_now() -> str:
 
 def run_task(system: System, task: Task) -> Result:
     """Run one replication; every error of the system becomes part of the result."""
+    if task.seen is not None and isinstance(system, SeesInputs):
+        system.expect(task.config, task.seen)
     before = look(system, task.config) if system.column is Column.MEASURE else None
     started_at = utc_now()
     start = perf_counter()

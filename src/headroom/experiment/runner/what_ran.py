@@ -5,12 +5,12 @@ A replication that differs from the plan is not stored, and the run ends, becaus
 would also belong to the changed study.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from headroom.errors import ExitCode, HeadroomError
-from headroom.experiment.protocol.system import Located, ReadsFiles, System, Value
+from headroom.experiment.protocol.system import Located, ReadsFiles, SeesInputs, System, Value
 from headroom.experiment.runner.selection import differing_names
 from headroom.experiment.study.plan import Point
 
@@ -30,6 +30,8 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """As returned by `Located.found_at`."""
     changed: list[str] = []
     """Names of what changed, as far as they are known."""
+    seen: str = ""
+    """As returned by `SeesInputs.seen`."""
     is_steady: bool = True
     """False if it was not the same before and after the replication."""
 
@@ -50,17 +52,27 @@ def look(system: System, config: Mapping[str, Value], *, before: Ran | None = No
             changed += system.look_again()
         fingerprint = system.fingerprint(config)
         at_place = system.found_at(config) if isinstance(system, Located) else ""
+        seen, edited = _seen(system, config)
     except HeadroomError as error:
         return Ran(fingerprint="", changed=[*changed, error.message], is_steady=False)
     if before is not None and before.found != at_place:
         changed.append(differing_names(before.found, at_place))
     is_same = before is None or (before.fingerprint, before.found) == (fingerprint, at_place)
+    changed += edited
     return Ran(
         fingerprint=fingerprint,
         found=at_place,
         changed=[name for name in dict.fromkeys(changed) if name],
-        is_steady=is_same and (before is None or before.is_steady),
+        seen=seen,
+        is_steady=is_same and not edited and (before is None or before.is_steady),
     )
+
+
+def _seen(system: System, config: Mapping[str, Value]) -> tuple[str, Sequence[str]]:
+    """Return what a run was seen to depend on, and what of it has changed since."""
+    if not isinstance(system, SeesInputs) or not (seen := system.seen(config)):
+        return "", ()
+    return seen, system.changes_since([seen])[seen]
 
 
 def check_ran(

@@ -114,6 +114,35 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
     )
 
 
+def outlined(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> Plan:
+    """Return the points of a study without a check that needs its models; it cannot be run."""
+    _check_names(loaded)
+    drafts = [_draft(loaded, full_variant(*item)) for item in enumerate(loaded.study.experiments)]
+    if quick:
+        drafts = _quick_drafts(loaded, drafts, is_needed=True)
+    experiments = tuple(
+        PlannedExperiment(
+            spec=draft.variant.spec,
+            system=draft.system,
+            setup=draft.setup,
+            base=loaded.folder,
+            factors=draft.factors,
+            points=_points(loaded, draft, is_to_run=False),
+            parameters=draft.uses,
+            fit=draft.fit,
+        )
+        for draft in drafts
+    )
+    return Plan(
+        study=loaded.study,
+        folder=loaded.folder,
+        is_quick=quick,
+        seed=loaded.study.seed if seed is None else seed,
+        experiments=experiments,
+        settings=loaded.settings,
+    )
+
+
 def _replications(experiments: Iterable[PlannedExperiment], *, first: bool) -> int:
     return sum(one.replications_at(p, first=first) for one in experiments for p in one.points)
 

@@ -4,7 +4,7 @@ Types only; `design.make_plan` makes them and checks everything on the way.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,6 +13,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol.changes import Change
 from headroom.experiment.protocol.fit_method import PlannedFit
+from headroom.experiment.protocol.kept_code import Records
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, System, Value
 from headroom.experiment.study.seeds import derive_seed, point_key
@@ -275,6 +276,8 @@ class Plan:
         What repeats a study that a program built; empty for one of a file.
     full_planned, full_most
         Replications of the full variant: before the first check of a stopping rule, and at most.
+    code
+        What the code of the study answers while it is run.
     """
 
     study: Study
@@ -286,6 +289,7 @@ class Plan:
     command: str = ""
     full_planned: int = 0
     full_most: int = 0
+    code: Records = field(default_factory=dict, compare=False, repr=False)
 
     def only(self, names: Sequence[str]) -> "Plan":
         """Return the plan with the named experiments only.

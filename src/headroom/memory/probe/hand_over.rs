@@ -1,15 +1,12 @@
 //! Lines that two processors write in turn: the time to hand one over, alone or several at once.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::lines::{Alone, have, write};
 use super::pin;
-
-/// A word alone on its lines: neighbours are fetched in pairs.
-#[repr(align(128))]
-struct Alone(AtomicU64);
 
 /// Exchanges between two looks at the clock.
 const BLOCK: u64 = 100;
@@ -41,7 +38,7 @@ pub fn hand_over(
     if !(1..=MOST_LINES).contains(&lines) {
         return Err(format!("{lines} lines at once: give 1 to {MOST_LINES}"));
     }
-    let words: Vec<Alone> = (0..lines).map(|_| Alone(AtomicU64::new(0))).collect();
+    let words: Vec<Alone> = (0..lines).map(|_| Alone::default()).collect();
     let is_over = AtomicBool::new(false);
     let barrier = Barrier::new(2);
     thread::scope(|scope| {
@@ -89,22 +86,6 @@ fn ask(words: &[Alone], rounds: usize, round: Duration) -> Result<Vec<f64>, Stri
         taken_s.push(start.elapsed().as_secs_f64() / hand_overs);
     }
     Ok(taken_s)
-}
-
-fn write(words: &[Alone], number: u64) {
-    for word in words {
-        word.0.store(number, Ordering::Release);
-    }
-}
-
-/// Return whether all words have a number. The last one was written last, so that the others are
-/// there if it is.
-fn have(words: &[Alone], number: u64) -> bool {
-    let (last, others) = words.split_last().expect("at least one word");
-    last.0.load(Ordering::Acquire) == number
-        && others
-            .iter()
-            .all(|word| word.0.load(Ordering::Relaxed) == number)
 }
 
 /// Hand the words over and back, [`BLOCK`] times; the asking thread writes odd numbers.

@@ -1,9 +1,10 @@
 //! State shared by the threads of a run: its clock, its end, and where they meet between phases.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use super::slot::held;
+use super::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use super::sync::{Condvar, Mutex};
 use crate::recording::clock::{Clock, processor_ns};
 
 /// Why a run ended before all was done.
@@ -95,9 +96,10 @@ impl<E: Ending> Shared<E> {
             self.met.notify_all();
         } else {
             let number = meeting.marks.len();
-            let waits = |meeting: &mut Meeting| meeting.marks.len() == number && !self.is_over();
-            let waited = self.met.wait_while(meeting, waits);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            while meeting.marks.len() == number && !self.is_over() {
+                let waited = self.met.wait(meeting);
+                meeting = waited.unwrap_or_else(PoisonError::into_inner);
+            }
         }
         !self.is_over()
     }

@@ -12,6 +12,10 @@ mod meeting;
 mod patience;
 mod signs;
 mod slot;
+/// What the threads share is made of this, so that a model checker can take its place.
+mod sync {
+    pub use std::sync::{Condvar, Mutex, MutexGuard, atomic};
+}
 
 use std::io;
 use std::panic::resume_unwind;

@@ -5,7 +5,9 @@
 //! ends without touching anything of the run.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+
+use super::sync::{Mutex, MutexGuard};
 
 /// The place of a part: empty once it was taken.
 pub type Slot<P> = Mutex<Option<P>>;

@@ -1,18 +1,23 @@
-//! Builds the launcher, a separate program that `mod.rs` embeds in the library.
+//! Builds the launcher and the observer, separate programs that `mod.rs` embeds in the library.
 
 use std::env::var_os;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "launching/launch.rs";
-
-/// Build it into `OUT_DIR`.
+/// Build both into `OUT_DIR`.
 fn main() {
-    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed=launching/observe");
+    build("launch");
+    build("observe");
+}
+
+fn build(name: &str) {
+    let source = format!("launching/{name}.rs");
+    println!("cargo::rerun-if-changed={source}");
     let path = |name: &str| PathBuf::from(var_os(name).unwrap_or_default());
     let mut rustc = Command::new(path("RUSTC"));
-    rustc.args(["--edition", "2024", "--crate-name", "launch", "-O"]);
+    rustc.args(["--edition", "2024", "--crate-name", name, "-O"]);
     rustc
         .args(["-C", "panic=abort", "-C", "strip=symbols", "--target"])
         .arg(path("TARGET"));
@@ -21,10 +26,7 @@ fn main() {
         option.push(linker);
         rustc.arg("-C").arg(option);
     }
-    rustc
-        .arg("-o")
-        .arg(path("OUT_DIR").join("launch"))
-        .arg(SOURCE);
+    rustc.arg("-o").arg(path("OUT_DIR").join(name)).arg(source);
     let status = rustc.status().expect("cargo names a compiler that starts");
-    assert!(status.success(), "the launcher did not build: {status}");
+    assert!(status.success(), "{name} did not build: {status}");
 }

@@ -193,36 +193,36 @@ class Launcher:
 
 def _start_launcher(scratch: Path | None) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [_launcher_path(), *([str(scratch)] if scratch else [])],
+        [native_path("launch", native.LAUNCHER), *([str(scratch)] if scratch else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
 
 
-def _launcher_path() -> str:
-    """Return a path under which this process and its children find the launcher.
+def native_path(name: str, program: bytes) -> str:
+    """Return a path under which this process and its children find a program of the library.
 
     An anonymous file in memory, if the system has them: nothing to install, to find or to remove.
     Its path goes through this process, as the file is closed in children.
     """
     if hasattr(os, "memfd_create"):
-        return f"/proc/{os.getpid()}/fd/{_launcher_in_memory()}"
-    return str(_launcher_on_disk())
+        return f"/proc/{os.getpid()}/fd/{_in_memory(name, program)}"
+    return str(_on_disk(name, program))
 
 
 @cache
-def _launcher_in_memory() -> int:
-    descriptor = os.memfd_create("headroom-launch", os.MFD_CLOEXEC)
+def _in_memory(name: str, program: bytes) -> int:
+    descriptor = os.memfd_create(f"headroom-{name}", os.MFD_CLOEXEC)
     with open(descriptor, "wb", closefd=False) as file:
-        file.write(native.LAUNCHER)
+        file.write(program)
     return descriptor
 
 
 @cache
-def _launcher_on_disk() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="headroom-launch-")) / "launch"
-    path.write_bytes(native.LAUNCHER)
+def _on_disk(name: str, program: bytes) -> Path:
+    path = Path(tempfile.mkdtemp(prefix=f"headroom-{name}-")) / name
+    path.write_bytes(program)
     path.chmod(0o700)
     return path
 

@@ -1,4 +1,4 @@
-//! The launcher that starts and clocks programs.
+//! The launcher that starts and clocks programs, and the observer of what they open.
 
 /// The launcher as an executable file; see `launch.rs`.
 ///
@@ -6,7 +6,10 @@
 /// launcher always has the version of the package that talks to it.
 pub const LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launch"));
 
-/// Add the launcher to the module.
+/// The observer as an executable file; see `observe.rs`.
+pub const OBSERVER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/observe"));
+
+/// Add both to the module.
 ///
 /// # Errors
 ///
@@ -14,5 +17,6 @@ pub const LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/launch"));
 #[cfg(feature = "python")]
 pub fn register(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
     use pyo3::types::{PyBytes, PyModuleMethods};
-    module.add("LAUNCHER", PyBytes::new(module.py(), LAUNCHER))
+    module.add("LAUNCHER", PyBytes::new(module.py(), LAUNCHER))?;
+    module.add("OBSERVER", PyBytes::new(module.py(), OBSERVER))
 }

@@ -2,3 +2,5 @@
 
 LAUNCHER: bytes
 """The launcher as an executable file."""
+OBSERVER: bytes
+"""The observer as an executable file."""

@@ -82,6 +82,7 @@ class CatalogueSystem(FromDeclaration):
     name: ClassVar[str] = "catalogue"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = CatalogueSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Faulted
 
     setup: CatalogueSetup

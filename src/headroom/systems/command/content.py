@@ -75,7 +75,7 @@ class Content:
     def named_in_study(self, words: Words) -> list[str]:
         """Return documents of the study that the command names, with their hashes."""
         named: dict[str, None] = {}
-        for path in self._paths(words):
+        for path in self.paths(words):
             if self._is_own(path):
                 named |= dict.fromkeys(self._documents_at(path))
         return sorted(named)
@@ -95,7 +95,7 @@ class Content:
         for argv in words.commands:
             if _is_missing(argv[0], words):
                 hashes[argv[0]] = ABSENT
-        for path in self._paths(words):
+        for path in self.paths(words):
             if not self._is_own(path) and not path.is_dir():
                 hashes[str(path)] = self._file(path)
         return " ".join(f"{quote(name, safe='/$*?.+-')}={hashes[name]}" for name in sorted(hashes))
@@ -155,7 +155,7 @@ class Content:
             if document == relative or document.startswith(f"{relative}/"):
                 yield f"{document}={self._file(self.study / document)}"
 
-    def _paths(self, words: Words) -> list[Path]:
+    def paths(self, words: Words) -> list[Path]:
         """Return all paths that the texts of a command name, interpreters of scripts too."""
         search = words.environment.get("PATH", os.defpath)
         texts = [word for argv in words.commands for word in argv]

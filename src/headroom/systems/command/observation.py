@@ -25,7 +25,7 @@ def groups_of(setup: CommandSetup) -> tuple[list[str], list[str]]:
     """Return the names of all observed groups, and of those whose processors are limited."""
     services = {f"service.{table.name}": table.limits.cpus for table in setup.services}
     limited = [name for name, cpus in services.items() if cpus is not None]
-    return [PROGRAM, *services, *named_in(setup.observe)], limited
+    return [PROGRAM, *services, *named_in(setup.observers)], limited
 
 
 def postgres_servers(setup: CommandSetup) -> list[str]:
@@ -71,14 +71,14 @@ def services_observer(setup: CommandSetup, keeper: Keeper) -> Observing:
 
     Processes and control groups that the study names are those of the program's machine.
     """
-    observe = setup.observe and replace(setup.observe, processes={}, cgroups={})
-    return _observer_of(replace(setup, observe=observe), keeper, {})
+    observe = setup.observers and replace(setup.observers, processes={}, cgroups={})
+    return _observer_of(replace(setup, observe=observe or True), keeper, {})
 
 
 def _observer_of(setup: CommandSetup, keeper: Keeper, groups: dict[str, Group]) -> Observing:
     servers: dict[str, PostgresWatch] = {}
     limits: dict[str, float] = {}
-    for service in keeper.services() if setup.observe is not None else ():
+    for service in keeper.services() if setup.observers is not None else ():
         name, cpus = f"service.{service.table.name}", service.table.limits.cpus
         groups[name] = service.group
         if service.table.kind == POSTGRES:
@@ -87,7 +87,7 @@ def _observer_of(setup: CommandSetup, keeper: Keeper, groups: dict[str, Group]) 
             )
         if cpus is not None and "cpu" in service.groups:
             limits[name] = cpus
-    return Observing(observe=setup.observe, groups=groups, servers=servers, limits=limits)
+    return Observing(observe=setup.observers, groups=groups, servers=servers, limits=limits)
 
 
 @contextmanager

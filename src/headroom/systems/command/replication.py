@@ -21,6 +21,12 @@ from headroom.recording.launching.launcher import (
     TimeLimitError,
     Usage,
 )
+from headroom.recording.launching.observer import (
+    NotObservedError,
+    Report,
+    observed,
+    read_report,
+)
 from headroom.systems.command.failure import (
     CommandFailedError,
     Role,
@@ -60,13 +66,30 @@ class Replication:
     check: Callable[[], None] = lambda: None
     """Raises if something that the program needs has ended."""
 
+    watched: list[Report] | None = None
+    """Takes what the first warm-up run was seen to use; None if it is not observed."""
+
+    def observe(self) -> list[Report]:
+        """Set up, run and clean up once under the observer; nothing is measured."""
+        reports: list[Report] = []
+        try:
+            for argv in self.words.set_up:
+                self._run(argv, role="set-up", ok_exit_codes=[0], reports=reports)
+            self._run_program(reports)
+        except BaseException as error:
+            self._clean_up_after(error)
+            raise
+        self._clean_up()
+        return reports
+
     def measure(self) -> tuple[Usage, dict[str, float]]:
         """Run everything; return what the measured run used, and all its metrics."""
         try:
             for argv in self.words.set_up:
                 self._run(argv, role="set-up", ok_exit_codes=[0])
-            for _ in range(self.setup.warm_up_runs):
-                self._run_program()
+            for number in range(self.setup.warm_up_runs):
+                if number or not self._is_first_watched():
+                    self._run_program()
             with self.beside():
                 usage = self._run_program()
             self.check()
@@ -77,10 +100,23 @@ class Replication:
         self._clean_up()
         return usage, values
 
-    def _run_program(self) -> Usage:
+    def _is_first_watched(self) -> bool:
+        """Observe the first warm-up run; False if it must be run again, unobserved."""
+        if self.watched is None:
+            return False
+        try:
+            self._run_program(self.watched)
+        except HeadroomError:
+            return False
+        # What outlived it was killed, as an observed process would disturb the measured run.
+        return not any("l" in report.notes for report in self.watched)
+
+    def _run_program(self, reports: list[Report] | None = None) -> Usage:
         codes = self.setup.ok_exit_codes
         stdin = self.words.stdin
-        return self._run(self.words.argv, role="program", ok_exit_codes=codes, stdin=stdin)
+        return self._run(
+            self.words.argv, role="program", ok_exit_codes=codes, stdin=stdin, reports=reports
+        )
 
     def _run(
         self,
@@ -89,8 +125,12 @@ class Replication:
         role: Role,
         ok_exit_codes: Sequence[int],
         stdin: Path = Path(os.devnull),
+        reports: list[Report] | None = None,
     ) -> Usage:
         launch = self._launch(argv, stdin)
+        report = self.scratch / "report"
+        if reports is not None:
+            launch = observed(launch, report, keeps=role == "set-up")
         try:
             usage = self.launcher.run(launch)
         except TimeLimitError:
@@ -101,6 +141,8 @@ class Replication:
             raise launcher_stopped(argv, role=role) from None
         except OSError as error:
             raise _not_started(launch, error) from error
+        if reports is not None:
+            reports.append(_read_report(report))
         if usage.signal or usage.exit_code not in ok_exit_codes:
             self.check()
             said = last_words(launch.stderr, launch.stdout)
@@ -149,6 +191,15 @@ class Replication:
             note = f"{error}; then the clean-up failed too: {second.message}"
             if isinstance(error, HeadroomError):
                 raise CommandFailedError(note, cure=error.cure) from error
+
+
+def _read_report(path: Path) -> Report:
+    try:
+        return read_report(path)
+    except NotObservedError as error:
+        raise EnvironmentUnfitError(f"not observed: {error}", cure="set observe = false") from error
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def program_path(name: str, *, environment: Mapping[str, str]) -> str:

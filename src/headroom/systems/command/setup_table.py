@@ -65,6 +65,13 @@ class MetricTable(_Table, frozen=True):
         return self.scale * (1.0 if known is None else known.factor)
 
 
+class CommandObserveTable(ObserveTable, frozen=True):
+    """`[experiment.system.observe]` of a command."""
+
+    files: bool = True
+    """Whether an untimed run of each point is watched, as without this table."""
+
+
 class ParameterTable(_Table, frozen=True):
     """`[experiment.system.parameters.NAME]`: the value of a placeholder."""
 
@@ -129,7 +136,21 @@ class CommandSetup(_Table, frozen=True):
     output."""
     services: list[ServiceTable] = msgspec.field(default_factory=list, name="service")
     """Servers that run beside the program, started in this order."""
-    observe: ObserveTable | None = None
-    """Observers of each measured run; none by default."""
+    ignore_env: list[Annotated[str, msgspec.Meta(pattern=r"^[^=\0$]+$")]] = []
+    """Variables of the environment, or globs of them, on which results do not depend."""
+    observe: CommandObserveTable | bool = True
+    """Observers of each measured run. Even without one, an untimed run of each point is watched for
+    the files, libraries and programs that it uses; `false` turns that off, for a program that must
+    not run once more."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""
+
+    @property
+    def observers(self) -> ObserveTable | None:
+        """Observers of each measured run, None without any."""
+        return None if isinstance(self.observe, bool) else self.observe
+
+    @property
+    def watches_files(self) -> bool:
+        """Whether one run of each point is watched for what it uses."""
+        return self.observe if isinstance(self.observe, bool) else self.observe.files

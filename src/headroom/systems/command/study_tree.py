@@ -20,7 +20,7 @@ from headroom.experiment.study.paths import JOURNAL_NAME, STUDY_NAME
 
 MOST_FILES = 20_000
 MOST_BYTES = 4 * 2**30
-_LEFT_BEHIND = (
+LEFT_BEHIND = (
     ".git",
     ".hg",
     ".svn",
@@ -145,7 +145,7 @@ def _walk(
         ) from error
     for entry in entries:
         relative = inner / entry.name
-        is_left = any(fnmatch.fnmatchcase(entry.name, pattern) for pattern in _LEFT_BEHIND)
+        is_left = any(fnmatch.fnmatchcase(entry.name, pattern) for pattern in LEFT_BEHIND)
         if is_left or is_ignored(relative.as_posix(), ignored):
             continue
         if entry.is_dir():

@@ -4,7 +4,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,9 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
 from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Launcher, Usage
+from headroom.recording.launching.observer import Report, next_tick_ns
 from headroom.recording.observers.observed import metrics_of
+from headroom.recording.observers.observing import Observing
 from headroom.recording.observers.postgres import postgres_metrics
 from headroom.recording.services.keeper import Fill, Keeper, remove_leftovers, unknown_words
 from headroom.recording.services.kinds import KINDS_VERSION, folder_of_programs
@@ -40,6 +43,7 @@ from headroom.systems.command.observation import (
 from headroom.systems.command.plan import CommandPlan, Words, check_words_apart, parameter_of
 from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
+from headroom.systems.command.seen.sights import Sights
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import parse_template
 
@@ -82,6 +86,7 @@ class CommandSystem:
     plan: CommandPlan
     study_folder: Path
     content: Content = field(compare=False, repr=False)
+    sights: Sights = field(compare=False, repr=False)
     keeper: Keeper = field(default_factory=Keeper, compare=False, repr=False)
     placement: Placement | None = field(default=None, compare=False, repr=False)
     serving: Serving = field(default_factory=Serving, compare=False, repr=False)
@@ -96,7 +101,8 @@ class CommandSystem:
         study = Path(os.path.normpath(base.absolute()))
         plan = CommandPlan.of(setup)
         _check_offered(setup, plan)
-        return cls(setup, plan, study, Content(study, setup.ignore))
+        content = Content(study, setup.ignore)
+        return cls(setup, plan, study, content, Sights.of(setup, content))
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return one parameter per placeholder."""
@@ -120,10 +126,10 @@ class CommandSystem:
 
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return the processor time by group of processes, if it was observed."""
-        return cpu_by_group(self.setup, points) if self.setup.observe is not None else []
+        return cpu_by_group(self.setup, points) if self.setup.observers is not None else []
 
     def _observed_metrics(self) -> Iterator[Metric]:
-        if (observe := self.setup.observe) is not None:
+        if (observe := self.setup.observers) is not None:
             groups, limited = groups_of(self.setup)
             yield from metrics_of(groups, limited, per_op=bool(observe.throughput))
             if self.placement is not None:
@@ -136,12 +142,14 @@ class CommandSystem:
 
         `found_at` reports the inputs from this machine.
         """
-        unspoken = {"parameters", "time_limit_s", "ignore", "redact"}
+        unspoken = {"parameters", "time_limit_s", "ignore", "ignore_env", "redact"}
         if not self.setup.services:
             unspoken.add("service")
-        if self.setup.observe is None:
+        if self.setup.observers is None:
             unspoken.add("observe")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
+        if "observe" in command:
+            del command["observe"]["files"]  # decides what is known of a run, not what runs
         for service in command.get("service", ()):
             del service["role"]  # the machines decide, which a row knows
         words = self._words(config, programs={})
@@ -159,6 +167,18 @@ class CommandSystem:
         variables = {name: words.environment.get(name) for name in self.setup.variables}
         own = self.content.supplied(words, words.inputs, variables)
         return " ".join(filter(None, [own, *self._crew.found(config)]))
+
+    def expect(self, config: Mapping[str, Value], seen: str) -> None:
+        """Take what an earlier run was seen to depend on; empty to observe the next one."""
+        self.sights.expect(config, seen)
+
+    def seen(self, config: Mapping[str, Value]) -> str:
+        """Return what a run was seen to depend on, empty if none was observed."""
+        return self.sights.of_point(config)
+
+    def changes_since(self, seen: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of what differs now from what runs were seen to depend on."""
+        return self.sights.changes(seen)
 
     def look_again(self) -> tuple[str, ...]:
         """Forget earlier looks at files; return those of the study that changed since."""
@@ -239,37 +259,16 @@ class CommandSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the program fails."""
+        since_ns, watched = self._observe_apart(config, seed)
         crew = self._crew
         before_s = self.keeper.busy_s()
-        with scratch_folder() as name, Launcher(Path(name), crew.check) as launcher:
-            scratch = Path(name)
-            work = scratch / "work"
-            work.mkdir()
-            given = self._given(seed=seed, work=work)
-            environment: Mapping[str, str] = os.environ
-            try:
-                fill = self._fill({**config, **given, **self._programs()})
-                given = {**given, **self._programs(), **crew.ensure(config, seed, fill)}
-                words = self.plan.fill(config, given)
-                environment = words.environment
-                observer = observer_of(self.setup, self.keeper, launcher)
-                usage, values = Replication(
-                    setup=self.setup,
-                    words=words,
-                    scratch=scratch,
-                    launcher=launcher,
-                    beside=partial(crew.beside, observer),
-                    check=crew.check,
-                ).measure()
-                busy_s = busy_since(before_s, self.keeper)
-                remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
-                artefacts = self._artefacts(scratch, environment)
-            except HeadroomError as error:
-                secret = self.setup.redact
-                error.artefacts = self._artefacts(scratch, environment)
-                raise redacted(error, environment=environment, patterns=secret) from None
-            finally:
-                crew.end_of_run()
+        with self._prepared(config, seed, watched) as (replication, observer):
+            usage, values = replication.measure()
+            busy_s = busy_since(before_s, self.keeper)
+            remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
+            artefacts = self._artefacts(replication.scratch, replication.words.environment)
+            if watched is not None:
+                self._keep(config, replication, watched, since_ns)
         counters = {
             "major_faults": float(usage.major_faults),
             "involuntary_switches": float(usage.involuntary_switches),
@@ -285,9 +284,85 @@ class CommandSystem:
             counters=counters,
             offered=offered,
             remarks=remarks,
+            notes=self.sights.sentence(config),
             artefacts=artefacts,
         )
         return crew.added_to(observer.added_to(run))
+
+    def _observe_apart(
+        self, config: Mapping[str, Value], seed: int
+    ) -> tuple[int, list[Report] | None]:
+        """Observe a run of its own, if one is wanted and there is no warm-up run to observe.
+
+        Returns when all this began, and what takes the reports of the warm-up run, if it is it.
+        A run that fails under the observer fails nothing: the floor takes its place.
+        """
+        if not self.sights.is_wanted(config):
+            return 0, None
+        reason = self.sights.why_not()
+        if reason:
+            self.sights.keep_floor(config, self._words(config), reason)
+            return 0, None
+        since_ns = next_tick_ns()
+        if self.setup.warm_up_runs:
+            return since_ns, []
+        try:
+            with self._prepared(config, seed) as (replication, _):
+                self._keep(config, replication, replication.observe(), since_ns)
+        except HeadroomError:
+            self._keep_floor_of_failed(config)
+        return since_ns, None
+
+    def _keep(
+        self,
+        config: Mapping[str, Value],
+        replication: Replication,
+        reports: Sequence[Report],
+        since_ns: int,
+    ) -> None:
+        if reports:
+            words, scratch = replication.words, replication.scratch
+            self.sights.keep(config, words, reports, scratch=scratch, since_ns=since_ns)
+        else:
+            self._keep_floor_of_failed(config)
+
+    def _keep_floor_of_failed(self, config: Mapping[str, Value]) -> None:
+        self.sights.keep_floor(config, self._words(config), "the observed run failed")
+
+    @contextmanager
+    def _prepared(
+        self, config: Mapping[str, Value], seed: int, watched: list[Report] | None = None
+    ) -> Iterator[tuple[Replication, Observing]]:
+        """Yield a replication with its own folder and services, and the observer beside it."""
+        crew = self._crew
+        with scratch_folder() as name, Launcher(Path(name), crew.check) as launcher:
+            scratch = Path(name)
+            work = scratch / "work"
+            work.mkdir()
+            given = self._given(seed=seed, work=work)
+            environment: Mapping[str, str] = os.environ
+            try:
+                fill = self._fill({**config, **given, **self._programs()})
+                given = {**given, **self._programs(), **crew.ensure(config, seed, fill)}
+                words = self.plan.fill(config, given)
+                environment = words.environment
+                observer = observer_of(self.setup, self.keeper, launcher)
+                replication = Replication(
+                    setup=self.setup,
+                    words=words,
+                    scratch=scratch,
+                    launcher=launcher,
+                    beside=partial(crew.beside, observer),
+                    check=crew.check,
+                    watched=watched,
+                )
+                yield replication, observer
+            except HeadroomError as error:
+                secret = self.setup.redact
+                error.artefacts = self._artefacts(scratch, environment)
+                raise redacted(error, environment=environment, patterns=secret) from None
+            finally:
+                crew.end_of_run()
 
     @property
     def _crew(self) -> Crew:
@@ -402,7 +477,7 @@ def _check_offered(setup: CommandSetup, plan: CommandPlan) -> None:
 
 
 def _check_metric_names(setup: CommandSetup) -> None:
-    if setup.observe is not None and (name := setup.observe.throughput):
+    if setup.observers is not None and (name := setup.observers.throughput):
         rates = [metric.name for metric in setup.metrics if metric.base_unit == "1/s"]
         if name not in rates:
             raise StudyError(

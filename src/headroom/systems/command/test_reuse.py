@@ -5,67 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from headroom.errors import StudyError
-from headroom.experiment.journal.journal import Journal
-from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.runner.what_ran import ChangedMeanwhileError
-from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.file.study_file import load_study
-from headroom.experiment.study.paths import journal_path
-from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.seeds import digest
 from headroom.recording.launching import launcher
 from headroom.recording.launching.launcher import LAUNCHER_VERSION
 from headroom.systems.command import content, study_tree, system
 from headroom.systems.command.study_tree import StudyTree
+from tests.support.command_bench import ELSEWHERE, Bench
 from tests.support.study_sessions import run_study
-
-HEAD = 'schema = 1\nname = "s"\ntitle = "t"\nseed = 1\n'
-
-
-class Bench:
-    """A study folder, a folder elsewhere on the machine, and what both hold."""
-
-    def __init__(self, folder: Path) -> None:
-        self.study, self.elsewhere = folder / "study", folder / "elsewhere"
-        for place in (self.study, self.elsewhere):
-            place.mkdir()
-
-    def write(self, name: str, text: str) -> None:
-        """Write an executable file of ``study/`` or ``elsewhere/``."""
-        place, _, rest = name.partition("/")
-        path = getattr(self, place) / rest
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace(ELSEWHERE, str(self.elsewhere)))
-        path.chmod(0o755)
-
-    def plan(self, **table: Any) -> Plan:
-        """Return the plan of a study that runs a command once."""
-        factors = table.pop("factors", {})
-        title = table.pop("title", "t")
-        lines = [f"{key} = {_toml(value)}" for key, value in ({"name": "command"} | table).items()]
-        text = HEAD.replace('"t"', _toml(title)) + "[[experiment]]\nname = 'e'\n"
-        text += f"replications.count = 1\nfactors = {_toml(factors)}\n[experiment.system]\n"
-        (self.study / "study.toml").write_text(text + "\n".join(lines))
-        return make_plan(load_study(self.study), quick=False)
-
-    def run(self, **table: Any) -> Outcome:
-        """Run that study."""
-        return run_study(self.plan(**table))
-
-    def row_count(self) -> int:
-        """Return how many rows its journal has."""
-        with Journal.open(journal_path(self.study, quick=False), create=False) as journal:
-            return journal.row_count()
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    return msgspec.json.encode(value).decode()
 
 
 @pytest.fixture
@@ -74,8 +24,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(tmp_path)
 
 
-ELSEWHERE = "ELSEWHERE"
-"""Stands in tables and files for the folder outside the study."""
 PATH = f"{ELSEWHERE}:/usr/bin:/bin"
 Files = dict[str, str]
 CASES: dict[str, tuple[dict[str, Any], Files]] = {
@@ -160,8 +108,7 @@ CASES: dict[str, tuple[dict[str, Any], Files]] = {
 def test_a_change_of_what_a_command_depends_on_measures_it_again(bench: Bench, case: str) -> None:
     """Cause: of a command only files of the study in whole arguments counted. The first changes."""
     table, files = CASES[case]
-    text = msgspec.json.encode(table).replace(ELSEWHERE.encode(), bytes(bench.elsewhere))
-    table = msgspec.json.decode(text)
+    table = bench.filled(table)
     for name, first_text in files.items():
         bench.write(name, first_text)
     assert bench.run(**table).done == 1
@@ -187,10 +134,11 @@ def test_a_program_that_is_changed_back_gets_its_old_figures(bench: Bench) -> No
         assert bench.run(argv=[str(bench.elsewhere / "prog")]).done == done
 
 
-def test_a_declared_variable_counts_and_any_other_does_not(
+def test_a_declared_variable_counts_even_if_it_is_ignored(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = {"argv": ["true"], "variables": ["HEADROOM_TEST_SIZE", "HEADROOM_TEST_NONE"]}
+    table["ignore_env"] = ["HEADROOM_TEST_*"]
     monkeypatch.setenv("HEADROOM_TEST_SIZE", "1")
     assert bench.run(**table).done == 1
     monkeypatch.setenv("HEADROOM_TEST_OTHER", "1")
@@ -283,7 +231,7 @@ def test_rows_of_before_an_edit_stay(bench: Bench) -> None:
     script = (
         'test "$(wc -c < {study}/seen)" -lt 2 || echo x >> {study}/count; printf x >> {study}/seen'
     )
-    table = {"argv": ["sh", "-c", script, "{n}"], "ignore": ["seen"]}
+    table = {"argv": ["sh", "-c", script, "{n}"], "ignore": ["seen"], "observe": False}
     bench.write("study/seen", "x")
     with pytest.raises(ChangedMeanwhileError, match="count changed"):
         bench.run(**table, factors={"n": [1, 2, 3]})

@@ -46,6 +46,7 @@ class ImportedSystem:
     name: ClassVar[str] = "imported"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = ImportedSetup
+    code_key: ClassVar[str] = ""
 
     path: Path
     content: Recorded = field(compare=False, repr=False)

@@ -106,6 +106,7 @@ class MemoryModel(FromDeclaration):
     name: ClassVar[str] = "memory_model"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = ModelSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Chase
 
     @classmethod

@@ -85,6 +85,7 @@ class MemoryProbe(FromDeclaration):
     name: ClassVar[str] = "memory_probe"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = ProbeSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Probed
 
     setup: ProbeSetup

@@ -21,8 +21,9 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from headroom.experiment.protocol.kept_code import KeptFunction
 from headroom.experiment.protocol.model_parameters import place_of
-from headroom.experiment.protocol.system import Metric, Value
+from headroom.experiment.protocol.system import Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
 from headroom.simulation import SimulationResult
 from headroom.systems.model.source import of_user_code
@@ -90,6 +91,8 @@ def own_code(function: Callable[..., Any], code: UserCode | None) -> str:
     Of a model file all counts, with the modules that it imports from its folder; of a package the
     module of the function.
     """
+    if isinstance(function, KeptFunction):
+        return function.own_code
     values = getattr(function, "own_values", None)
     if values is None:
         return ""
@@ -97,6 +100,24 @@ def own_code(function: Callable[..., Any], code: UserCode | None) -> str:
         return code.digest
     file_name = inspect.unwrap(values).__code__.co_filename
     return _code_of_module(file_name) if Path(file_name).is_file() else _compiled(values)
+
+
+def declared_by(
+    function: Callable[..., Any], name: str, parameters: tuple[Parameter, ...], code: UserCode
+) -> dict[str, Any]:
+    """Return what a function of a study's file declares, for who looks without running it."""
+    folder = code.path.parent
+    return {
+        "function": name,
+        "files": [Path(file).relative_to(folder).as_posix() for file in code.texts],
+        "digest": code.digest,
+        "parameters": parameters,
+        "own_metrics": own_metrics(function),
+        "own_code": own_code(function, code),
+        "known_error": str(getattr(function, "known_error", "")),
+        "has_law": getattr(function, "law", None) is not None,
+        "has_stand_in": getattr(function, "stand_in", None) is not None,
+    }
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Any
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.protocol import plug_ins
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.model_parameters import place_of
 from headroom.experiment.protocol.streams import prints_to_stderr
 from headroom.experiment.protocol.suggestions import suggestion
@@ -218,7 +219,9 @@ def _not_python(error: SyntaxError | ValueError, file_name: str) -> StudyError:
 
 def of_user_code(error: Exception | SystemExit, own: Sequence[str]) -> HeadroomError:
     """Return an error with its place: the innermost line of the user's files that led to it."""
-    if isinstance(error, HeadroomError) and _PLACED.match(error.message):
+    if isinstance(error, CodeNotRunError) or (
+        isinstance(error, HeadroomError) and _PLACED.match(error.message)
+    ):
         return error
     if isinstance(error, SyntaxError) and error.filename in own:
         return _not_python(error, str(error.filename))

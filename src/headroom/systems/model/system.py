@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol import kept_code
 from headroom.experiment.protocol.changes import Change
 from headroom.experiment.protocol.model_parameters import parameters_of
 from headroom.experiment.protocol.run import Run
@@ -34,7 +35,13 @@ from headroom.systems.model.nature import (
     unsettled_remark,
 )
 from headroom.systems.model.overload import longest_time, overloads_by_row
-from headroom.systems.model.own_figures import law_of, own_code, own_metrics, own_values
+from headroom.systems.model.own_figures import (
+    declared_by,
+    law_of,
+    own_code,
+    own_metrics,
+    own_values,
+)
 from headroom.systems.model.ready_models import (
     BuiltModel,
     Recent,
@@ -95,6 +102,7 @@ class ModelSystem:
     name: ClassVar[str] = "model"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = ModelSetup
+    code_key: ClassVar[str] = "file"
 
     setup: ModelSetup
     function: Callable[..., Any]
@@ -108,6 +116,8 @@ class ModelSystem:
         default_factory=recent_metrics, compare=False, repr=False
     )
     windows: TimeWindows = NO_WINDOWS
+    record: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    """Where the code of a study keeps its answers while the study is run."""
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -121,9 +131,18 @@ class ModelSystem:
         if not setup.file:
             function = registered_function(setup.model)
             return cls(setup, function, parameters_of(function, is_registered=True))
+        name = setup.function or "build"
+        key = f"{setup.file}:{name}"
+        kept = kept_code.kept_function(
+            key, base / setup.file, name, lambda path: UserCode(path).digest
+        )
+        if kept is not None:
+            return cls(setup, kept, kept.parameters)
         code = code_of_file(base / setup.file)
-        function = function_of_file(code, setup.function or "build")
-        return cls(setup, function, parameters_of(function), code)
+        function = function_of_file(code, name)
+        declared = parameters_of(function)
+        record = kept_code.recorder(key, lambda: declared_by(function, name, declared, code))
+        return cls(setup, function, declared, code, record=record)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the parameters that the model function declares."""
@@ -178,11 +197,15 @@ class ModelSystem:
 
     def code_files(self) -> Sequence[Path]:
         """Return the model file and the local modules that it imports."""
+        if isinstance(self.function, kept_code.KeptFunction):
+            return self.function.files
         return () if self.code is None else [Path(name) for name in self.code.texts]
 
     def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
         """Return the metrics of the model function's law, see `own_figures`."""
-        return law_of(self.function, config, self.code)
+        law = law_of(self.function, config, self.code)
+        kept_code.note(self.record, "law", config, law)
+        return law
 
     def prepare(self) -> Mapping[str, float]:
         """Return nothing: a simulation needs nothing from the machine."""
@@ -232,8 +255,9 @@ class ModelSystem:
         simpler = getattr(self.function, "stand_in", None)
         if simpler is None:
             return None
-        model, errors = simpler(**config)
-        return model, tuple(errors)
+        found = simpler(**config)
+        kept_code.note(self.record, "stand_in", config, found)
+        return None if found is None else (found[0], tuple(found[1]))
 
     @property
     def known_error(self) -> str:
@@ -335,7 +359,9 @@ class ModelSystem:
 
     def _built(self, config: Mapping[str, Value]) -> BuiltModel:
         def build() -> BuiltModel:
-            model = with_late(built_model(self.function, config, self.code), self.setup.late_after)
+            built = built_model(self.function, config, self.code)
+            kept_code.note(self.record, "model", config, built)
+            model = with_late(built, self.setup.late_after)
             return BuiltModel(model, model_as_data(self.function, model))
 
         return self.built.of(config, (), build)

@@ -75,6 +75,7 @@ class RecordsModel(FromDeclaration):
     name: ClassVar[str] = "records_model"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = ModelSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Query
 
     setup: ModelSetup

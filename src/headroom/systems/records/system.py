@@ -88,6 +88,7 @@ class RecordsSystem(FromDeclaration):
     name: ClassVar[str] = "records"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = RecordsSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = MeasuredQuery
 
     setup: RecordsSetup

@@ -66,6 +66,7 @@ class StorageSystem:
     name: ClassVar[str] = "storage"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = StorageSetup
+    code_key: ClassVar[str] = ""
 
     setup: StorageSetup
     study: Path

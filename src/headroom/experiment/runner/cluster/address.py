@@ -9,9 +9,12 @@ from importlib.util import find_spec
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.runner.executors import Place
 
-_SCHEDULER = re.compile(r"(dask|tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})/?")
+_SCHEDULER = re.compile(
+    r"(dask|dask\+open|tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})/?"
+)
 _LOCAL = re.compile(r"local-cluster(?::([1-9]\d{0,3}))?")
 _MOST_PORT = 65535
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[::1\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +39,15 @@ class Address:
 def parse_address(text: str) -> Address:
     """Return where `--on TEXT` sends simulations.
 
+    Raises
+    ------
+    StudyError
+        It names no cluster; or one on a network without TLS, and not by ``dask+open://``.
+
     Examples
     --------
-    >>> parse_address("dask://head:8786").scheduler
-    'tcp://head:8786'
+    >>> parse_address("tls://head:8786").scheduler, parse_address("dask://[::1]:8786").scheduler
+    ('tls://head:8786', 'tcp://[::1]:8786')
     >>> parse_address("local-cluster:4").worker_count
     4
     >>> parse_address("head:8786")
@@ -56,8 +64,16 @@ def parse_address(text: str) -> Address:
             f"`--on {text}` names no cluster",
             cure="write dask://HOST:PORT, tls://HOST:PORT, local-cluster or local-cluster:N",
         )
+    place = f"{match[2]}:{match[3]}"
+    if match[1] in {"dask", "tcp"} and not _LOOPBACK.fullmatch(match[2]):
+        raise StudyError(
+            f"`--on {text}` has no TLS: whoever reaches that port runs programs as you, here and "
+            "on the workers",
+            cure=f"use certificates and tls://{place}; if only you can reach that network, write "
+            f"dask+open://{place}",
+        )
     protocol = "tls" if match[1] == "tls" else "tcp"
-    return Address(text=text, scheduler=f"{protocol}://{match[2]}:{match[3]}")
+    return Address(text=text, scheduler=f"{protocol}://{place}")
 
 
 @contextmanager

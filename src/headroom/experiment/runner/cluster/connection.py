@@ -1,7 +1,7 @@
 """A cluster for one command: opened at first use, checked, and left in order.
 
-A Dask scheduler runs any code that a client sends: it belongs on the loopback interface, or behind
-TLS (`tls://`, with Dask's own settings for certificates).
+A Dask scheduler runs any code that a client sends: it belongs behind TLS (`tls://`, with Dask's own
+settings for certificates; a cluster of this machine has its own, see `private_cluster`).
 
 Invariant: a worker whose program differs from this one runs nothing; if others are there, it is
 left out and named.
@@ -11,7 +11,7 @@ import asyncio
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -29,7 +29,7 @@ from headroom.experiment.runner.tasks import Recipe
 from headroom.experiment.study.plan import PlannedExperiment
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
     from headroom.experiment.runner.cluster.host import FarHost
 
@@ -73,7 +73,7 @@ class Cluster:
         self._address = address
         self._wait_s = wait_s
         self._client: Client | None = None
-        self._local: LocalCluster | None = None
+        self._local = ExitStack()
         self._count = 0
         self.left_out: set[str] = set()
         self._sends_functions = False
@@ -231,15 +231,13 @@ class Cluster:
         """Leave the cluster; one of this machine ends."""
         client, self._client = self._client, None
         if client is not None:
-            if client.status == "running" and self._local is None:
+            if client.status == "running" and self._address.scheduler:
                 with suppress(Exception):  # what is left there ends with its worker
                     self._ask(client, on_worker.forget, self.session)
             with suppress(Exception):
                 client.close(timeout=2)
-        local, self._local = self._local, None
-        if local is not None:
-            with suppress(Exception):
-                local.close(timeout=5)
+        with suppress(Exception):
+            self._local.close()
 
     def _connected(self) -> "Client":
         import dask  # noqa: PLC0415 - loaded for clusters only
@@ -254,8 +252,14 @@ class Cluster:
                     _check_certificates(self.name)
                 if self._address.scheduler:
                     return Client(self._address.scheduler, timeout=CONNECT_S, set_as_default=False)
-                self._local = _local_cluster(self._address.worker_count or os.cpu_count() or 1)
-                return Client(self._local, timeout=CONNECT_S, set_as_default=False)
+                # It is loaded after Dask's settings, and for clusters of this machine only.
+                from headroom.experiment.runner.cluster.private_cluster import (  # noqa: PLC0415
+                    private_cluster,
+                )
+
+                count = self._address.worker_count or os.cpu_count() or 1
+                local = self._local.enter_context(private_cluster(count))
+                return Client(local, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             raise EnvironmentUnfitError(
                 f"no Dask scheduler answers at {self.name}: {_first_line(error)}",
@@ -377,21 +381,6 @@ def _difference(here: on_worker.Code, answer: object) -> str:
     if isinstance(answer, OSError | TimeoutError):
         return ""  # it is gone, whatever its program was
     return f"Headroom cannot be loaded there ({_first_line(answer)})"
-
-
-def _local_cluster(worker_count: int) -> "LocalCluster":
-    """Return a cluster on the loopback interface, each worker a process with one thread."""
-    from distributed import LocalCluster  # noqa: PLC0415 - loaded for clusters only
-
-    return LocalCluster(
-        n_workers=worker_count,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address=None,
-        dashboard=False,
-        memory_limit=0,
-        silence_logs=False,
-    )
 
 
 def _first_line(error: object) -> str:

@@ -297,7 +297,7 @@ def test_a_cluster_is_left_before_anything_is_measured(plan_of: MakePlan, tmp_pa
 def test_a_finished_study_needs_no_cluster(plan_of: MakePlan) -> None:
     plan = plan_of(MANY.replace("60", "2"))
     run_study(plan)
-    with Cluster(parse_address("dask://nowhere.invalid:1"), print) as cluster:
+    with Cluster(parse_address("dask+open://nowhere.invalid:1"), print) as cluster:
         assert run_study(plan, place=cluster).done == 0
 
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.study.file.settings import with_settings
 from headroom.experiment.study.file.short_keys import spelled_out
 from headroom.experiment.study.file.toml_lines import key_lines
@@ -65,6 +66,8 @@ class LoadedStudy:
 
     def relocated(self, key_path: KeyPath, error: HeadroomError) -> HeadroomError:
         """Return an error with file, line and key in front of its message."""
+        if isinstance(error, CodeNotRunError):
+            return error  # Nothing is wrong in the file.
         message = self._located(key_path, error.message)
         is_unfit = isinstance(error, EnvironmentUnfitError)
         return (EnvironmentUnfitError if is_unfit else StudyError)(message, cure=error.cure)
@@ -97,7 +100,24 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
             cure="name the study.toml, or its folder",
         )
     text = _read(file)
-    return _checked(_parse(file, text), file, file.parent, key_lines(text), settings)
+    loaded = _checked(_parse(file, text), file, file.parent, key_lines(text), settings)
+    _refuse_classes(loaded)
+    return loaded
+
+
+def _refuse_classes(loaded: LoadedStudy) -> None:
+    """Refuse a class in place of the name of a system: programs pass functions in that way."""
+    for number, experiment in enumerate(loaded.study.experiments):
+        for place, table in (("system",), experiment.system), (
+            ("quick", "system"), experiment.quick.system,
+        ):  # fmt: skip
+            if ":" in str(table.get("name", "")):
+                raise loaded.error(
+                    ("experiment", number, *place, "name"),
+                    f"{table['name']!r} is no name of a system: a file cannot name a class",
+                    cure='write name = "model" or another of `headroom list`; a layer registers '
+                    "its systems by name",
+                )
 
 
 def study_of(

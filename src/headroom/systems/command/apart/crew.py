@@ -86,7 +86,7 @@ class Crew:
 
     def added_to(self, run: Run) -> Run:
         """Return a run with what was observed on other hosts."""
-        observe = self.setup.observe
+        observe = self.setup.observers
         throughput = run.values.get(observe.throughput) if observe else None
         for host in self._others:
             found = self._asked(host, Ask(what="observe", throughput=throughput)).run

@@ -89,6 +89,7 @@ class RecordsAdvisor(FromDeclaration):
     name: ClassVar[str] = "records_advisor"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = AdvisorSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Question
 
     setup: AdvisorSetup

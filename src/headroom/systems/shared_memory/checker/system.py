@@ -76,6 +76,7 @@ class Coherence(FromDeclaration):
     name: ClassVar[str] = "coherence"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = CoherenceSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Search
 
     @classmethod

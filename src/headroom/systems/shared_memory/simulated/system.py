@@ -132,6 +132,7 @@ class SharedMachine(FromDeclaration):
     name: ClassVar[str] = "shared_machine"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = SharedMachineSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Placed
 
     path: Path

@@ -93,6 +93,7 @@ class SharedThreads(FromDeclaration):
     name: ClassVar[str] = "shared_threads"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = ThreadsSetup
+    code_key: ClassVar[str] = ""
     declared: ClassVar[type[Declared]] = Threads
 
     setup: ThreadsSetup

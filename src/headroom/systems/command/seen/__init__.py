@@ -1,0 +1,1 @@
+"""What the runs of a command were seen to depend on."""
