@@ -93,7 +93,7 @@ def test_a_slower_command_is_found_and_stops_a_gate_after_a_second_look() -> Non
 
 
 def test_a_faster_command_passes_the_gate_and_the_answer_says_so_in_80_columns() -> None:
-    words = ("sleep 0.05", "true", "--metric", "wall_s", "--runs", "8", "--name", "old {x}")
+    words = ("sleep 0.3", "true", "--metric", "wall_s", "--runs", "8", "--name", "old {x}")
     answer = compare(*words, "--fail-on-regression", "3%", columns=80)
     assert answer.exit_code == 0
     assert "No regression of 3% or more was found." in answer.stdout
