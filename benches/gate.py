@@ -1,10 +1,10 @@
-"""Error rates of gates and of histories: false alarms and power, simulated and real.
+"""Error rates of gates: false alarms and power, simulated and real.
 
 `python -m benches.gate` simulates gates without a slowdown for each kind of noise: 10,000 of one
-row, and 2,000 of 20 rows; fewer with a slowdown of one row; and series without and with a step. The
-shipped code decides. `--real 200` runs 200 gates of a real command against itself on this machine
-with 25 blocks each, and 20 with as many as the noise needs, and adds them to the stored results;
-`--table` prints the stored tables instead.
+row, and 2,000 of 20 rows; fewer with a slowdown of one row. The shipped code decides. `--real 200`
+runs 200 gates of a real command against itself on this machine with 25 blocks each, and 20 with as
+many as the noise needs, and adds them to the stored results; `--table` prints the stored tables
+instead. `python -m benches.slowdowns` puts real gates beside hyperfine.
 
 The runs of a simulated gate are consecutive: noise is drawn in the order of time, and the runs of
 a block take its values in random order, as `headroom compare` does.
@@ -23,7 +23,6 @@ import numpy as np
 
 from headroom.experiment.protocol.run import FloatArray
 from headroom.gate.arms import Command
-from headroom.gate.changes import changes_of
 from headroom.gate.compare import compare_commands, new_blocks
 from headroom.gate.judging import row_of_pairs
 from headroom.gate.question import Question
@@ -33,16 +32,12 @@ from headroom.gate.threshold import gate_of, is_hidden, noise_of
 RESULTS = Path(__file__).resolve().parent / "results" / "gate.json"
 SUITES = {1: (10_000, 2_000), 20: (2_000, 500)}
 """Rows of a gate -> gates without a slowdown, and with one of each size."""
-SERIES = 2_000
 EFFECTS = (0.02, 0.03, 0.05)
 THRESHOLD = 0.03
 SCATTER = 0.03
 """Standard deviation of the logarithm of one run."""
 QUESTION = Question(fail_on_regression=THRESHOLD)
 """As shipped, but for the threshold that users name."""
-LENGTHS = (20, 50, 100)
-SHIFTS = (2.0, 5.0, 10.0)
-"""Sizes of a change, in standard deviations of one result."""
 _FIRST_SEED = 16_000_000
 
 Draw = Callable[[np.random.Generator, int], FloatArray]
@@ -109,20 +104,6 @@ class GateRow:
     """Gates that call the slowed row a regression."""
     blocks: float
     """Mean number of blocks of the first looks at a row."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesRow:
-    """One line: series of a kind of noise, a length, and a change in their middle."""
-
-    noise: str
-    length: int
-    shift: float
-    series: int
-    found: int
-    """Series with a step."""
-    moved: int
-    """Other series whose level moved: by a drift, or by steps that look like one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,30 +183,6 @@ def gates(noise: str, rows: int, *, effect: float = 0.0, count: int) -> GateRow:
     )  # fmt: skip
 
 
-def histories(noise: str, length: int, *, shift: float, count: int = SERIES) -> SeriesRow:
-    """Return how often series show a step, or another movement.
-
-    Examples
-    --------
-    >>> histories("normal", 20, shift=20.0, count=10).found
-    10
-    """
-    kinds = list(NOISES)
-    key = (kinds.index(noise) * 1_000 + length) * 10 + round(shift)
-    random = np.random.default_rng(2 * _FIRST_SEED + key)
-    found = moved = 0
-    for _ in range(count):
-        series = NOISES[noise](random, length)
-        series[length // 2 :] += shift * SCATTER
-        changes = changes_of(np.exp(series).tolist())
-        steps = [change.place for change in changes if change.is_step]
-        found += bool(steps)
-        moved += bool(changes) and not steps
-    return SeriesRow(
-        noise=noise, length=length, shift=shift, series=count, found=found, moved=moved
-    )
-
-
 def real_gates(count: int, runs: int | None = None) -> RealGates:
     """Return how gates of a real command against itself decide on this machine.
 
@@ -254,7 +211,7 @@ def real_gates(count: int, runs: int | None = None) -> RealGates:
     alarms = verdicts["regression"]
     return RealGates(
         command=" ".join(argv), gates=count, suspected=suspected, alarms=alarms,
-        incomplete=count - alarms - verdicts["passed"], blocks=blocks / count,
+        incomplete=count - alarms - verdicts["passed"] - verdicts["blind"], blocks=blocks / count,
     )  # fmt: skip
 
 
@@ -276,25 +233,6 @@ def gate_table(lines: Sequence[GateRow]) -> str:
     return "\n".join([head, rule, *cells])
 
 
-def series_table(lines: Sequence[SeriesRow]) -> str:
-    """Return the false alarms and the power of histories as a Markdown table."""
-    shifts = " | ".join(f"finds {shift:.0f} sd (moved)" for shift in SHIFTS)
-    head = f"| noise | results | false steps | moved | {shifts} |"
-    rule = "| --- | ---: | ---: | ---: |" + " ---: |" * len(SHIFTS)
-    by_key = {(line.noise, line.length, line.shift): line for line in lines}
-    cells = []
-    for noise in NOISES:
-        for length in LENGTHS:
-            none, *found = (by_key[noise, length, shift] for shift in (0.0, *SHIFTS))
-            shown = " | ".join(
-                f"{_percent(one.found, one.series)} ({_percent(one.moved, one.series)})"
-                for one in found
-            )
-            steps, moved = (100 * count / none.series for count in (none.found, none.moved))
-            cells.append(f"| {noise} | {length} | {steps:.2f}% | {moved:.1f}% | {shown} |")
-    return "\n".join([head, rule, *cells])
-
-
 def real_table(lines: Sequence[RealGates]) -> str:
     """Return the real gates as a Markdown table."""
     head = "| command | blocks | gates | suspected | false alarms | incomplete |"
@@ -310,19 +248,17 @@ def _percent(count: int, of: int) -> str:
     return f"{100 * count / of:.0f}%"
 
 
-def load(path: Path = RESULTS) -> tuple[list[GateRow], list[SeriesRow], list[RealGates]]:
+def load(path: Path = RESULTS) -> tuple[list[GateRow], list[RealGates]]:
     """Return the stored lines."""
     data = json.loads(path.read_text(encoding="utf-8"))
     return (
         [GateRow(**row) for row in data["gates"]],
-        [SeriesRow(**row) for row in data["series"]],
         [RealGates(**row) for row in data["real"]],
     )
 
 
 def store(
     gated: Sequence[GateRow],
-    series: Sequence[SeriesRow],
     real: Sequence[RealGates],
     path: Path = RESULTS,
 ) -> None:
@@ -330,13 +266,13 @@ def store(
     unfinished = path.with_suffix(".tmp")
     tables = (
         f'"{name}": [\n' + ",\n".join(json.dumps(asdict(line)) for line in lines) + "\n]"
-        for name, lines in (("gates", gated), ("series", series), ("real", real))
+        for name, lines in (("gates", gated), ("real", real))
     )
     unfinished.write_text("{\n" + ",\n".join(tables) + "\n}\n", encoding="utf-8")
     unfinished.replace(path)
 
 
-def simulated() -> tuple[list[GateRow], list[SeriesRow]]:
+def simulated() -> list[GateRow]:
     """Return all simulated lines."""
     gated = [
         gates(noise, rows, count=count) for noise in NOISES for rows, (count, _) in SUITES.items()
@@ -347,13 +283,7 @@ def simulated() -> tuple[list[GateRow], list[SeriesRow]]:
         for rows, (_, count) in SUITES.items()
         for effect in EFFECTS
     ]
-    series = [
-        histories(noise, length, shift=shift)
-        for noise in NOISES
-        for length in LENGTHS
-        for shift in (0.0, *SHIFTS)
-    ]
-    return gated, series
+    return gated
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -362,14 +292,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--table", "--print", action="store_true", help="print the stored tables")
     parser.add_argument("--real", type=int, default=0, metavar="GATES", help="run real gates")
     chosen = parser.parse_args(arguments)
-    gated, series, real = load()  # First: an unreadable file fails here, not after the work.
+    gated, real = load()  # First: an unreadable file fails here, not after the work.
     if chosen.real:
         real = [real_gates(chosen.real, 25), real_gates(max(chosen.real // 10, 1))]
     elif not chosen.table:
-        gated, series = simulated()
+        gated = simulated()
     if not chosen.table:
-        store(gated, series, real)
-    print(f"{gate_table(gated)}\n\n{real_table(real)}\n\n{series_table(series)}")
+        store(gated, real)
+    print(f"{gate_table(gated)}\n\n{real_table(real)}")
     return 0
 
 

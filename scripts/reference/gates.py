@@ -2,10 +2,10 @@
 
 from scipy import stats
 
+from benches import histories, slowdowns
 from benches.gate import (
     MEANING,
     QUESTION,
-    SERIES,
     SUITES,
     THRESHOLD,
     GateRow,
@@ -13,7 +13,6 @@ from benches.gate import (
     gate_table,
     load,
     real_table,
-    series_table,
 )
 from headroom.gate.threshold import AGAIN_TIMES, AIM, BLOCKS, LEVEL
 
@@ -46,20 +45,38 @@ READING = """## How to read it
 - **Slowdowns below the threshold** pass if their interval excludes it, else they may fail.
 """
 
+PEERS = f"""## Beside hyperfine
+
+A command against itself, and against one that computes {100 * slowdowns.THRESHOLD:.0f}% more, on a
+busy machine: {slowdowns.PAIRS} pairs each, and the metrics that Headroom chooses. hyperfine has no
+gate: its claim is what its own script `welch_ttest.py` says of its wall times at 5%. *Blind*: gates
+that say that they could not have seen it; *sees*: the smallest slowdown that a gate without one
+says it would have found, the median. `python -m benches.slowdowns` measures all again; with
+`--table` it prints the stored table.
+"""
+
 HISTORIES = f"""## Histories
 
-`headroom history` on {SERIES:,} series for each line, without a step, and with one in the middle
-whose size is 2, 5 or 10 times the scatter of 3% (sd). A *step* is reported if it explains the
-series better than any drift does. Of other series whose level *moved*, the answer says so, and that
-a drift explains it as well. The level of a *drifting* or *autocorrelated* series does move,
-whatever the program does. A small step in a short series looks the same as such a drift: it counts
-as moved until more results follow. The standard error of a rate of 1% is 0.2 points.
+`headroom history` on series of {histories.LENGTH} nightly results with
+{100 * histories.SCATTER:.0f}% of noise, next to Apache Otava, e-divisive (its original form, as
+Otava has it) and PELT (ruptures, squared errors, the penalty of BIC). *Found*: a change is reported
+within three results of each true one; *exact*: at the very places, and nowhere else. *With drifts*
+counts what Headroom reports as "a drift, or steps that cannot be distinguished from one" too.
+No method was developed on these series.
+`python -m benches.histories --peers PYTHON` measures all again, with an interpreter that has
+`apache-otava` and `ruptures`; with `--table` it prints the stored tables.
+
+"""
+
+HISTORIES_READING = """
+A step of twice the scatter looks like a drift of the machine, and is reported as a step or drift;
+the others call every drift a step.
 """
 
 
 def gates() -> str:
     """Return the page."""
-    gated, series, real = load()
+    gated, real = load()
     legend = "\n".join(f"- *{name}*: {text}." for name, text in MEANING.items())
     parts = [
         OPENING,
@@ -69,8 +86,10 @@ def gates() -> str:
         legend + "\n",
         gate_table(gated) + "\n",
         _real(real),
-        HISTORIES,
-        series_table(series),
+        PEERS,
+        slowdowns.table(slowdowns.load()) + "\n",
+        HISTORIES + histories.table(histories.load()),
+        HISTORIES_READING,
     ]
     return "\n".join(parts) + "\n"
 

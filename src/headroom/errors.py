@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
     POINTS_FAILED = 1
     USAGE = 2
     CLAIMS_DIFFER = 3
+    BLIND = 4
     ENVIRONMENT = 5
     INTERRUPTED = 130
 

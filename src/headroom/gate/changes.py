@@ -1,21 +1,20 @@
 """Change points of a series of results: where its level moved, with a stated error rate.
 
-For every place to split a series, the ranks of both sides are compared by Wilcoxon's statistic; the
-largest standardised value over all places is compared with its distribution under permutation of
-the series. That distribution depends on the length alone, so the test is exact for any distribution
-of results that are exchangeable, and counts that the place was searched for. Where a change is
-found, both sides are tested again, each at its share of the level by length: a series without a
-change shows one with the probability `level`, whatever its length. At the end each change is tested
-once more between its neighbours.
+Two tests have to agree on each step and each pulse (results that leave a level together, and come
+back). `headroom.gate.drift` chooses them by likelihood, against any drift. Then the sums of results
+on both sides, without the steps found before, are compared with those under permutation of the
+series: that test is exact for any distribution of results that are exchangeable, and counts that
+places were searched. It compares sizes, of which outliers have at most six deviations: three last
+results beyond all others are as rare as their choice among all, where ranks could not tell them.
 
-E-divisive means (Matteson and James, 2014), which Otava and others use, compares distances instead:
-it also sees changes of the spread, but one outlier moves it, and each of its steps is tested at
-the full level. Penalised methods such as PELT have no error rate at all: their penalty is a guess
-of the noise.
+What is left between steps is split by the largest of Wilcoxon's statistics at all places, each part
+at its share of the level by length. What that finds is a drift, or steps that are too small to be
+distinguished from one. The same statistic of distances from the level finds a change of spread. A
+pattern of weekdays is taken out first, if permutation shows that there is one.
 
-Results that depend on those before them (a machine that ages) are not exchangeable, and such series
-have changes of level without any step. `headroom.gate.drift` says which changes are abrupt; the
-others are a drift, or steps that are too small to be distinguished from one.
+E-divisive means (Matteson and James, 2014), which Otava and others use, takes drifts for steps, and
+tests each of its steps at the full level. Penalised methods such as PELT have no error rate at all:
+their penalty is a guess of the noise. `python -m benches.histories` puts them side by side.
 
 Invariant: adding a constant to a series, or multiplying it, changes no place.
 """
@@ -30,20 +29,24 @@ import numpy as np
 
 from headroom.analysis.statistics.two_samples import shift_between
 from headroom.experiment.protocol.run import FloatArray
-from headroom.gate.drift import abrupt_places, levels_between, usual_reach
+from headroom.gate.drift import SHORTEST, WIDEST, abrupt_items, levels_between, usual_reach
+from headroom.gate.permuted import (
+    CHUNK,
+    FINEST,
+    MARGIN,
+    SEED,
+    permutations,
+    shares_of,
+    surviving,
+    without_weekdays,
+)
 
 LEVEL = 0.01
 """Probability that a series without a change shows one."""
-SHORTEST = 3
-"""Fewest results on each side of a change: one outlier is none."""
-_PERMUTATIONS = ((5e-4, 9_999), (5e-5, 99_999), (0.0, 999_999))
-"""Levels from which on, and permutations that resolve them."""
-FINEST = 1e-6
-"""Lowest level at which anything can be found: one in as many permutations."""
+_MOVED, _SPREADS = 0.5, 0.2
+"""Levels of what is no step, and of a change of spread, in levels of steps and pulses."""
 _TAIL = 0.02
 """Share of the largest statistics that is kept: levels are smaller."""
-_CHUNK = 1_000_000
-_SEED = 20_140_101
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,19 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Of no change between its neighbours."""
     is_step: bool = True
     """Whether it is abrupt; else a drift explains it as well."""
+    beside: list[str] = []
+    """What else changed between the result before and this one: kernel, versions, ..."""
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the scatter of a series around its level."""
+
+    place: int
+    """Number (from 0) of the first result after it."""
+    before: float
+    """Typical distance (mean) from the level before it."""
+    after: float
+    p_value: float
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +98,9 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
         return abs(self.value - self.usual)
 
 
-def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]:
+def changes_of(
+    values: Sequence[float], *, level: float = LEVEL, weekdays: Sequence[int] | None = None
+) -> list[Change]:
     """Return the changes of a series in their order.
 
     Parameters
@@ -91,6 +109,8 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
         Results in the order of time, one per session or commit.
     level
         Probability of a false alarm, for the whole series.
+    weekdays
+        Weekday (0 to 6) of each result; None: unknown.
 
     Examples
     --------
@@ -101,17 +121,91 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
     >>> changes_of([10.0, 10.1, 9.9, 10.0])
     []
     """
-    series = np.asarray(values, dtype=np.float64)
-    found = _pruned(series, sorted(_splits(series, 0, level, level)), level)
+    series = without_weekdays(np.asarray(values, dtype=np.float64), weekdays)
+    items = surviving(series, abrupt_items(series, level), level)
+    abrupt = {place: p_value for item, p_value in items for place in item}
+    ends = [0, *sorted(abrupt), series.size]
+    found = dict(abrupt)
+    for start, stop in pairwise(ends):
+        share = max(_MOVED * level * (stop - start) / max(series.size, 1), FINEST)
+        part = series[start:stop]
+        moved = _pruned(part, sorted(_splits(part, 0, share, share)), share)
+        found |= {start + place: p_value for place, p_value in moved.items()}
     places = sorted(found)
-    steps = abrupt_places(series, places, level)
     ends = [0, *places, series.size]
     return [
         _change(
-            series[start:place], series[place:stop], place, found[place], is_step=place in steps
+            series[start:place], series[place:stop], place, found[place], is_step=place in abrupt
         )
         for start, place, stop in zip(ends, places, ends[2:], strict=False)
     ]
+
+
+def pulses_of(changes: Sequence[Change]) -> list[tuple[Change, Change]]:
+    """Return the beginnings and ends of pulses: most of a step is undone by the next one.
+
+    Examples
+    --------
+    >>> series = [5.0, 5.1, 4.9, 5.05, 4.95, 5.2] * 3 + [9.0, 9.1, 9.2] + [5.0, 5.1, 4.9, 5.02] * 4
+    >>> [(first.place, end.place) for first, end in pulses_of(changes_of(series))]
+    [(18, 21)]
+    """
+    found: list[tuple[Change, Change]] = []
+    for first, end in pairwise(changes):
+        is_back = abs(end.after - first.before) < abs(first.after - first.before) / 2.0
+        is_free = not found or found[-1][1] is not first
+        if (
+            is_back
+            and is_free
+            and first.is_step
+            and end.is_step
+            and end.place - first.place <= WIDEST
+        ):
+            found.append((first, end))
+    return found
+
+
+def spread_of(
+    values: Sequence[float],
+    changes: Sequence[Change],
+    *,
+    level: float = LEVEL,
+    weekdays: Sequence[int] | None = None,
+) -> Spread | None:
+    """Return where the scatter around the levels of a series changed, None if it did not.
+
+    Parameters
+    ----------
+    values, level, weekdays
+        As of `changes_of`.
+    changes
+        What that found: around a drift no scatter is known.
+
+    Examples
+    --------
+    >>> series = [5.0 + size * (-1) ** n for n in range(12) for size in (0.1 + n / 1e3,)]
+    >>> series += [5.0 + size * (-1) ** n for n in range(12) for size in (0.4 + n / 1e3,)]
+    >>> spread_of(series, []).place
+    12
+    """
+    if len(values) < 2 * SHORTEST or not all(change.is_step for change in changes):
+        return None
+    series = without_weekdays(np.asarray(values, dtype=np.float64), weekdays)
+    rest = np.abs(series - levels_between(series, [change.place for change in changes]))
+    share = max(_SPREADS * level, FINEST)
+    _, p_value = _best_split(rest, share)
+    if p_value > share:
+        return None
+    sizes = np.arange(SHORTEST, rest.size - SHORTEST + 1)
+    sums = np.cumsum(np.maximum(rest, 1e-300))
+    means = sums[sizes - 1] / sizes, (sums[-1] - sums[sizes - 1]) / (rest.size - sizes)
+    place = int(sizes[np.argmin(sizes * np.log(means[0]) + (rest.size - sizes) * np.log(means[1]))])
+    return Spread(
+        place=place,
+        before=float(rest[:place].mean()),
+        after=float(rest[place:].mean()),
+        p_value=p_value,
+    )
 
 
 def results_after(length: int, places: Sequence[int], *, level: float) -> int | None:
@@ -130,14 +224,13 @@ def results_after(length: int, places: Sequence[int], *, level: float) -> int | 
     Examples
     --------
     >>> results_after(24, [], level=0.01), results_after(24, [18], level=0.01)
-    (4, None)
+    (3, 3)
     """
     rest = length - max(places, default=0)
-    share = level * rest / length
-    permutations = _permutations(share)
-    for count in range(SHORTEST, rest // 2 + 1):
-        largest = math.sqrt(3.0 * count * (rest - count) / (rest + 1.0))
-        if _p_value(largest, _tail(rest, permutations), permutations) <= share:
+    share = shares_of(length, level)[0]
+    for count in range(SHORTEST, rest - SHORTEST + 1):
+        rarest = 2 * (len(places) + 1) / math.comb(length, count)
+        if MARGIN * rarest <= share and count <= rest // 2:
             return count
     return None
 
@@ -230,13 +323,9 @@ def _best_split(series: FloatArray, level: float) -> tuple[int, float]:
     statistics = _standardised(ranks[None, :])[0]
     place = int(np.argmax(statistics))
     has_ties = np.unique(series).size < series.size
-    count = _permutations(level)
+    count = permutations(level)
     tail = _tail_of(ranks, count) if has_ties else _tail(series.size, count)
     return place + SHORTEST, _p_value(float(statistics[place]), tail, count)
-
-
-def _permutations(level: float) -> int:
-    return next(count for least, count in _PERMUTATIONS if level >= least)
 
 
 def _p_value(largest: float, tail: FloatArray, count: int) -> float:
@@ -271,8 +360,8 @@ def _tail(length: int, count: int) -> FloatArray:
 
 def _tail_of(ranks: FloatArray, count: int) -> FloatArray:
     """Return the largest of the statistics of many permutations, always the same ones."""
-    random = np.random.default_rng(_SEED)
-    rows = max(_CHUNK // ranks.size, 1)
+    random = np.random.default_rng(SEED)
+    rows = max(CHUNK // ranks.size, 1)
     parts = []
     for start in range(0, count, rows):
         tiled = np.tile(ranks, (min(rows, count - start), 1))
@@ -304,10 +393,9 @@ def fewest_results(level: float = LEVEL) -> int:
     Examples
     --------
     >>> fewest_results()
-    10
+    11
     """
-    length = 2 * SHORTEST
-    level = max(level, FINEST)
-    while _best_split(np.arange(float(length)), level)[1] > level:
+    length, level = 2 * SHORTEST, max(level, FINEST)
+    while MARGIN * 2 / math.comb(length, length // 2) > shares_of(length, level)[0]:
         length += 1
     return length

@@ -5,19 +5,23 @@ caller brings the progress.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from headroom.errors import HINT, ExitCode, HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import journal_path
-from headroom.gate.arms import Arms, Command, Place, arms_of_commands
+from headroom.gate.arms import PROCESSOR, Arms, Command, Place, arms_of_commands
 from headroom.gate.judging import judged
 from headroom.gate.measuring import Measuring, Seen, Stopped, described, errors_of
 from headroom.gate.question import Question
-from headroom.gate.result import ComparisonResult, Noise, Row
+from headroom.gate.result import ComparisonResult, Gate, Noise, Row, Sight
+from headroom.gate.sight import PILOT, expectation, expected, sights_of
 from headroom.gate.threshold import (
     AGAIN_TIMES,
     MeasureAgain,
@@ -89,9 +93,11 @@ def compare_arms(
         measuring = Measuring(
             arms=arms, journal=journal, new_progress=new_progress, jobs=question.jobs
         )
+        foreseen: list[Sight] = []
         if threshold is None:
             stopped, blocks = measuring.run(question), None
         else:
+            foreseen = _pilot(measuring, question)
             stopped, blocks = _first_looks(measuring, question, threshold)
         seen = measuring.look(range(blocks) if blocks else None)
         if stopped in {"planned", "sure", "max_runs"}:
@@ -107,6 +113,10 @@ def compare_arms(
                 looks=len(question.looks),
                 again=_again(measuring, question) if blocks else None,
                 missing=missing,
+                named=bool(question.metrics),
+            )
+            gate = msgspec.structs.replace(
+                gate, expected=foreseen, elsewhere=_elsewhere(measuring, gate) if blocks else []
             )
             if measuring.is_interrupted:
                 stopped, gate = "interrupted", None
@@ -155,6 +165,36 @@ def _check_runs(seen: Sequence[Seen]) -> None:
             errors[0].partition(HINT)[0],
             cure="run the command by hand; --ignore-failure accepts every exit code",
         )
+
+
+def _pilot(measuring: Measuring, question: Question) -> list[Sight]:
+    """Measure some blocks, and say what the gate will see; they count, and decide nothing."""
+    if question.looks[0] <= PILOT:
+        return []
+    measuring.extend(PILOT, measuring.left_s(question))
+    if measuring.why_stopped():
+        return []
+    noise = [noise for one in measuring.look(range(PILOT)) for noise in one.noise()]
+    foreseen = expected(noise, question.looks)
+    if foreseen:
+        measuring.new_progress().note(expectation(foreseen, question.looks))
+    return foreseen
+
+
+def _elsewhere(measuring: Measuring, gate: Gate) -> list[Sight]:
+    """Return what the other times of commands see where a gate is blind."""
+    if not gate.blind or len(measuring.arms.places) > 1 or measuring.arms.places[0].experiment:
+        return []
+    place = measuring.arms.places[0]
+    declared = {one.name: one for one in next(iter(place.points.values()))[0].system.metrics({})}
+    known = {one.name for one in place.metrics}
+    others = [one for one in (declared.get("wall_s"), PROCESSOR) if one and one.name not in known]
+    is_command = {"user_s", "system_s"} <= declared.keys()
+    if not others or not is_command:
+        return []
+    looked = measuring.look(places=[replace(place, metrics=others)])
+    sights = sights_of(rows_of(looked), [], gate.threshold)
+    return [one for one in sights if not one.is_blind]
 
 
 def _first_looks(measuring: Measuring, question: Question, threshold: float) -> tuple[Stopped, int]:

@@ -1,12 +1,14 @@
-"""Steps or drift: whether changes of a series are abrupt, or a slow movement explains them as well.
+"""Abrupt changes: places where a step or a pulse explains a series better than any drift does.
 
-The alternative to steps is a local level: a trend and a random walk, of any size relative to the
-independent noise of each result. Differences of successive results then have a known covariance,
-which the sine transform makes diagonal, and a step is a pulse in them. A step is *abrupt* if adding
-it multiplies the largest likelihood (over the size of the walk) by the number of its possible
-places over the level: by Markov's inequality, a likelihood ratio reaches that by chance with at
-most `level` for all places. The bound is exact for given sizes of walk and step; `python -m
-benches.gate` measures the rate with estimated ones.
+The alternative to steps is a drift: a trend, and a level that walks at random or returns to its
+mean, of any size relative to the independent noise of each result. Differences of successive
+results then have a known spectrum (exactly for a walk, closely for a level that returns), which the
+sine transform makes diagonal; a step is one pulse in them, a pulse two of opposite sign or not. A
+candidate counts if it multiplies the largest likelihood, over all drifts, by the number of possible
+candidates over the level: by Markov's inequality, a likelihood ratio reaches that by chance with at
+most `level` for all places. The bound is exact for given drifts and sizes; `python -m
+benches.histories` measures the rate with estimated ones. The place of a change is the
+one with the largest likelihood.
 
 Sources: Harvey, *Forecasting, Structural Time Series Models and the Kalman Filter* (1989), section
 4.3 (exact likelihood of the local level); Wasserman, Ramdas and Balakrishnan, *Universal Inference*
@@ -17,64 +19,73 @@ Invariant: adding a constant to a series, or multiplying it, changes no answer.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from headroom.experiment.protocol.run import FloatArray
 
-_WALKS = np.array([0.0, *np.geomspace(0.01, 100.0, 15)])
-"""Variance of a step of the walk, in variances of the independent noise."""
+SHORTEST = 3
+"""Fewest results on each side of a change: one outlier is none."""
+WIDEST = 30
+"""Most results of a pulse that is looked for as one; the ends of a longer one are two steps."""
+_WALKS = np.geomspace(0.01, 100.0, 13)
+"""Variance of a step of the level, in variances of the independent noise."""
+_MEMORIES = (1.0, 0.8, 0.5)
+"""Share of its distance from the mean that a level keeps; 1: it walks."""
 _FARTHEST = 4.0
 """Deviations beyond which an outlier counts as this far out."""
 _DEVIATION = 1.4826
 """Standard deviation of normal values in median absolute deviations."""
+_MOST_ITEMS = 24
+
+Item: TypeAlias = tuple[int, ...]
+"""The place of a step, or the two ends of a pulse."""
 
 
-def abrupt_places(series: FloatArray, places: Sequence[int], level: float) -> set[int]:
-    """Return those places of changes at which a step explains more than a drift does.
+def abrupt_items(series: FloatArray, level: float) -> list[Item]:
+    """Return the steps and pulses of a series, the strongest first.
 
     Parameters
     ----------
     series
         Results in the order of time, shape (n,).
-    places
-        Number (from 0) of the first result after each change, ascending.
     level
-        Probability of any abrupt place in a series that drifts.
+        Probability of any of them in a series that drifts.
 
     Examples
     --------
     >>> noise = 0.1 * np.sin(np.arange(40.0) ** 2)
-    >>> abrupt_places(noise + 2.0 * (np.arange(40) >= 20), [20], 0.01)
-    {20}
-    >>> abrupt_places(noise + np.arange(40.0) / 20.0, [12, 25], 0.01)
-    set()
+    >>> abrupt_items(noise + 2.0 * (np.arange(40) >= 20), 0.01)
+    [(20,)]
+    >>> abrupt_items(noise + np.arange(40.0) / 20.0, 0.01)
+    []
     """
-    if not places:
-        return set()
-    from scipy.fft import dst  # noqa: PLC0415 - series without changes do not need it
-
-    count = series.size - 1
-    pulses = np.zeros((count, len(places)))
-    pulses[np.array(places) - 1, np.arange(len(places))] = 1.0
-    columns = [np.diff(_without_outliers(series, places)), np.ones(count), *pulses.T]
-    spectrum = dst(np.array(columns), type=1, norm="ortho").T
-    needed = math.log(series.size / level)
-    chosen: list[int] = []
-    likelihood = _log_likelihood(spectrum, chosen)
-    while rest := [number for number in range(len(places)) if number not in chosen]:
-        better, number = max((_log_likelihood(spectrum, [*chosen, one]), one) for one in rest)
-        if better - likelihood < needed:
+    usual = without_outliers(series)
+    if series.size < 2 * SHORTEST or not np.ptp(usual):
+        return []
+    search = _Search.of(usual)
+    needed = [math.log(4 * series.size * many / level) for many in (1, WIDEST)]
+    chosen: list[Item] = []
+    while len(chosen) < _MOST_ITEMS:
+        step, *pulses = search.best(chosen, needed)
+        pulse = max(pulses, key=lambda pair: pair[1], default=step)
+        # Where one end is sure by itself, the other has to be worth a step of its own.
+        extra = pulse[1] + needed[1] - step[1] - needed[0]
+        item, gain = step if step[1] > 0.0 and extra <= needed[0] else pulse
+        if gain <= 0.0:
             break
-        chosen, likelihood = [*chosen, number], better
-    return {places[number] for number in chosen}
+        chosen = search.settled([*chosen, item])
+    return chosen
 
 
-def _without_outliers(series: FloatArray, places: Sequence[int]) -> FloatArray:
-    """Return the series with its outliers moved to the edge of what is usual around each level."""
-    levels = levels_between(series, places)
-    reach = usual_reach(series - levels)
-    moved: FloatArray = levels + np.clip(series - levels, -reach, reach)
+def without_outliers(series: FloatArray) -> FloatArray:
+    """Return the series with outliers moved to the edge of what is usual around them."""
+    windows = [series[max(n - 2, 0) : n + 3] for n in range(series.size)]
+    around = np.array([np.median(window) for window in windows])
+    reach = usual_reach(series - around)
+    moved: FloatArray = around + np.clip(series - around, -reach, reach)
     return moved
 
 
@@ -89,25 +100,126 @@ def usual_reach(rest: FloatArray) -> float:
     return _FARTHEST * _DEVIATION * float(np.median(np.abs(rest)))
 
 
-def _log_likelihood(spectrum: FloatArray, pulses: Sequence[int]) -> float:
-    """Return the largest log-likelihood of differences with a trend and some pulses.
+@dataclass(frozen=True, slots=True)
+class _Drift:
+    """One drift: the spectrum of differences, and what follows from it."""
 
-    Parameters
-    ----------
-    spectrum
-        Sine transforms, shape (count, 2 + places): of differences, trend, and pulses.
-    pulses
-        Numbers of the pulses that the model has.
-    """
-    count = spectrum.shape[0]
-    frequencies = np.arange(1, count + 1) * math.pi / (count + 1)
-    columns = [0, 1, *(2 + number for number in pulses)]
-    found: list[float] = []
-    for walk in _WALKS:
-        variances = walk + 2.0 - 2.0 * np.cos(frequencies)
-        white = spectrum[:, columns] / np.sqrt(variances)[:, None]
-        sizes = np.linalg.lstsq(white[:, 1:], white[:, 0], rcond=None)[0]
-        rest = white[:, 0] - white[:, 1:] @ sizes
-        mean_square = max(float(rest @ rest) / count, 1e-300)
-        found.append(-0.5 * (float(np.log(variances).sum()) + count * math.log(mean_square)))
-    return max(found)
+    weights: FloatArray
+    """One over the variance of each frequency."""
+    inverse: FloatArray
+    """Of the covariance by its diagonals: entry (j, k) is inverse[k - j] - inverse[k + j]."""
+    log_variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Differences of a series, and the drifts that may explain them."""
+
+    gaps: FloatArray
+    drifts: Sequence[_Drift]
+
+    @classmethod
+    def of(cls, series: FloatArray) -> "_Search":
+        """Return the search in a series."""
+        count = series.size
+        turns = 2.0 - 2.0 * np.cos(np.arange(1, count) * math.pi / count)
+        drifts = []
+        for memory, walk in [(1.0, 0.0), *((m, walk) for m in _MEMORIES for walk in _WALKS)]:
+            kept = turns / ((1.0 - memory) ** 2 + memory * turns) if memory < 1.0 else 1.0
+            variances = walk * kept + turns
+            padded = np.zeros(2 * count)
+            padded[1:count] = 1.0 / variances
+            inverse = np.fft.fft(padded).real / count
+            drifts.append(_Drift(1.0 / variances, inverse, float(np.log(variances).sum())))
+        return cls(np.diff(series), drifts)
+
+    def best(self, chosen: Sequence[Item], needed: Sequence[float]) -> list[tuple[Item, float]]:
+        """Return the best further step and pulses, with what each gains beyond what it needs."""
+        places = sorted(place for item in chosen for place in item)
+        before, steps, pulses = self._likelihoods(places)
+        ends = [0, *places, self.gaps.size + 1]
+        near = np.min([np.abs(np.arange(1, self.gaps.size + 1) - end) for end in ends], axis=0)
+        steps[near < SHORTEST] = -math.inf
+        step = int(np.argmax(steps))
+        found: list[tuple[Item, float]] = [((step + 1,), float(steps[step]) - before - needed[0])]
+        for width, line in pulses.items():
+            free = (near[:-width] >= SHORTEST) & (near[width:] >= SHORTEST)
+            for end in places:  # No pulse spans a change.
+                free[max(end - width - 1, 0) : end] = False
+            if free.any():
+                first = int(np.argmax(np.where(free, line, -math.inf)))
+                gain = float(line[first]) - before - needed[1]
+                found.append(((first + 1, first + 1 + width), gain))
+        return found
+
+    def settled(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items, each place moved to the most likely one between its neighbours."""
+        places = sorted(place for item in items for place in item)
+        for _ in range(3):
+            before = list(places)
+            for number, place in enumerate(places):
+                others = [*places[:number], *places[number + 1 :]]
+                _, steps, _ = self._likelihoods(others, widths=())
+                ends = [0, *others, self.gaps.size + 1]
+                low = max(end for end in ends if end < place) + SHORTEST
+                high = min(end for end in ends if end > place) - SHORTEST
+                if low <= high:
+                    places[number] = low + int(np.argmax(steps[low - 1 : high]))
+            if places == before:
+                break
+        ordered = dict(zip(sorted(p for item in items for p in item), places, strict=True))
+        return [tuple(ordered[place] for place in item) for item in items]
+
+    def _likelihoods(
+        self, places: Sequence[int], *, widths: Sequence[int] = range(SHORTEST, WIDEST + 1)
+    ) -> tuple[float, FloatArray, dict[int, FloatArray]]:
+        """Return the largest log-likelihoods over all drifts.
+
+        As it is, with a step at each place, and with a pulse of each width at each place.
+        """
+        from scipy.fft import dst  # noqa: PLC0415 - short histories do not need it
+
+        count = self.gaps.size
+        basis = np.zeros((count, 1 + len(places)))
+        basis[:, 0] = 1.0
+        basis[[place - 1 for place in places], np.arange(1, len(places) + 1)] = 1.0
+        both = dst(np.column_stack([self.gaps, basis]), type=1, norm="ortho", axis=0)
+        at = np.arange(1, count + 1)
+        before, steps = -math.inf, np.full(count, -math.inf)
+        pulses = {width: np.full(count - width, -math.inf) for width in widths if width < count}
+        for drift in self.drifts:
+            weighted = dst(both * drift.weights[:, None], type=1, norm="ortho", axis=0)
+            inner = basis.T @ weighted[:, 1:]
+            sizes = np.linalg.solve(inner, basis.T @ weighted[:, 0])
+            score = weighted[:, 0] - weighted[:, 1:] @ sizes
+            square = float(self.gaps @ score)
+            taken = np.linalg.solve(inner, weighted[:, 1:].T)
+            left = weighted[:, 1:]
+
+            def gains(squares: FloatArray, log_variance: float = drift.log_variance) -> FloatArray:
+                shares = np.maximum(squares, 1e-300) / count
+                found: FloatArray = -0.5 * (log_variance + count * np.log(shares))
+                return found
+
+            def entries(
+                width: int,
+                drift: _Drift = drift,
+                left: FloatArray = left,
+                taken: FloatArray = taken,
+            ) -> FloatArray:
+                low = at[: count - width]
+                own = drift.inverse[width] - drift.inverse[(2 * low + width) % (2 * count + 2)]
+                held = np.einsum("ij,ji->i", left[: count - width], taken[:, width:])
+                found: FloatArray = own - held
+                return found
+
+            itself = np.maximum(entries(0), 1e-12)
+            before = max(before, float(gains(np.array([square]))[0]))
+            steps = np.maximum(steps, gains(square - score**2 / itself))
+            for width, line in pulses.items():
+                cross, one, two = entries(width), itself[:-width], itself[width:]
+                first, last = score[:-width], score[width:]
+                spread = np.maximum(one * two - cross**2, 1e-12 * one * two)
+                won = (two * first**2 - 2.0 * cross * first * last + one * last**2) / spread
+                pulses[width] = np.maximum(line, gains(square - won))
+        return before, steps, pulses

@@ -97,7 +97,8 @@ class Question(Options):
     fail_on_regression: float | None = option(
         "--fail-on-regression",
         "Exit 3 if anything is surely worse and possibly by this much: suspicions are "
-        "measured again first. Missing results are an error (exit 1).",
+        "measured again first. Missing results are an error (exit 1). Exit 4 if it could not have "
+        "been seen.",
         metavar="SHARE",
         read=share_of,
     )

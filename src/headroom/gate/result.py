@@ -11,7 +11,7 @@ from headroom.analysis.answer_evidence import Record
 from headroom.analysis.results import ComparisonVerdict, Disturbance
 from headroom.experiment.protocol.system import Direction, Value
 
-GateVerdict: TypeAlias = Literal["passed", "regression", "unconfirmed", "missing"]
+GateVerdict: TypeAlias = Literal["passed", "regression", "blind", "unconfirmed", "missing"]
 SuspicionVerdict: TypeAlias = Literal["regression", "cleared", "noise", "unconfirmed"]
 """`noise`: slower, but by no more than the base can differ from itself in the same blocks."""
 Doubt: TypeAlias = Literal[
@@ -98,6 +98,23 @@ class Noise(_Data, frozen=True, kw_only=True):
     """Largest difference (share) of the medians of sessions; None if there is only one."""
 
 
+class Sight(_Data, frozen=True, kw_only=True):
+    """What a gate could see in one metric at a point; see `headroom.gate.sight`."""
+
+    arm: str
+    experiment: str = ""
+    levels: dict[str, Value] = {}
+    metric: str
+    detectable: float
+    """Smallest slowdown (share) that 9 of 10 first looks of this width find."""
+    most: float | None = None
+    """Of an expectation: the same with as many blocks as the gate may take."""
+    is_blind: bool = False
+    """Whether the threshold lies below that, and within the interval."""
+    needed: int | None = None
+    """Blocks, or runs of each, that would see the threshold."""
+
+
 class Suspicion(_Data, frozen=True, kw_only=True):
     """A row that looked like a regression, and what new runs say."""
 
@@ -123,6 +140,14 @@ class Gate(_Data, frozen=True, kw_only=True):
     suspicions: list[Suspicion] = []
     missing: list[str] = []
     """Points and metrics with results on one side only."""
+    sights: list[Sight] = []
+    """What the last look at each row could see."""
+    blind: list[Sight] = []
+    """The best of each point at which nothing sees the threshold."""
+    expected: list[Sight] = []
+    """What the gate said before its first look that it would see."""
+    elsewhere: list[Sight] = []
+    """Metrics of a command that nobody asked for, and that see the threshold where it is blind."""
     not_repeated: str = ""
     """Why suspicions were not measured again; empty if they were, or if there were none."""
 

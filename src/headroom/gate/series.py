@@ -4,12 +4,13 @@ The journal of a study keeps what `run --fresh` measured again and what earlier 
 files gave; rows of one version between two marks are one result. A folder of `results.json` files,
 one for each commit, is a history too.
 
-Invariant: all results of a series come from one machine; the others are left out and counted.
+Invariant: all results of a series come from one machine; each other one has series of its own.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,29 @@ from headroom.analysis.results import Estimate, StudyResult
 from headroom.analysis.results_file import read_results
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Direction, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.gate.arms import analysed_rows
 from headroom.gate.changes import (
-    FINEST,
     LEVEL,
     Change,
     Outside,
+    Spread,
     changes_of,
     fewest_results,
     outside_of,
     results_after,
+    spread_of,
 )
-from headroom.gate.sessions import OTHER_MACHINE, Session, commit_in, sessions_of
+from headroom.gate.permuted import FINEST
+from headroom.gate.sessions import (
+    Machines,
+    Session,
+    changed_facts,
+    commit_in,
+    machine_name,
+    sessions_of,
+)
 from headroom.version import version
 
 _MAIN_RESPONSES = 3
@@ -59,7 +68,10 @@ class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     better: Direction
     results: list[Found]
+    machine: str = ""
+    """Of another machine than the last result: its name in `HistoryResult.machines`."""
     changes: list[Change] = []
+    spread: Spread | None = None
     outside: list[Outside] = []
     """Results outside the others, and too few to be a change."""
     results_after: int | None = None
@@ -79,8 +91,8 @@ class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The same of each series: Bonferroni."""
     fewest: int
     """Results that a series needs before a change can be found."""
-    left_out: dict[str, int] = {}
-    """Reason to the number of results that do not count."""
+    machines: dict[str, str] = {}
+    """Name of each other machine, and how it differs from that of the last result."""
     command: str = ""
     headroom_version: str = ""
 
@@ -89,11 +101,13 @@ class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
 class _Observation:
     """One value before it has its place in a series."""
 
-    key: tuple[str, str, str]
+    key: tuple[str, str, str, int]
+    """Experiment, levels, metric, and number of the machine."""
     levels: Mapping[str, Value]
     unit: str
     better: Direction
     found: Found
+    facts: Mapping[str, Any]
 
 
 def history_of_study(plan: Plan, journal: Journal, *, metrics: Sequence[str] = ()) -> HistoryResult:
@@ -117,43 +131,56 @@ def history_of_study(plan: Plan, journal: Journal, *, metrics: Sequence[str] = (
             f"study {plan.study.name!r} only simulates: the same model gives the same results",
             cure="compare two versions of it: headroom compare --rev OLD --rev NEW STUDY",
         )
-    left_out: Counter[str] = Counter()
-    observations = [
-        observation
+    sessions = [
+        (experiment, point, session)
         for experiment in measured
         for point in experiment.points
-        for session in sessions_of(journal, experiment.spec.name, point.key, left_out=left_out)
-        for observation in _of_session(experiment, point, session, metrics)
+        for session in sessions_of(journal, experiment.spec.name, point.key)
     ]
-    return _history(plan.study.name, plan.study.heading, observations, left_out)
+    newest = max((one[2] for one in sessions), key=lambda one: one.started_at, default=None)
+    machines = Machines(newest.facts if newest else {})
+    observations = [
+        observation
+        for experiment, point, session in sessions
+        for observation in _of_session(experiment, point, session, metrics, machines)
+    ]
+    return _history(plan.study.name, plan.study.heading, observations, machines)
 
 
 def _of_session(
-    experiment: PlannedExperiment, point: Point, session: Session, metrics: Sequence[str]
+    experiment: PlannedExperiment,
+    point: Point,
+    session: Session,
+    metrics: Sequence[str],
+    machines: Machines,
 ) -> Iterator[_Observation]:
     declared = [metric.name for metric in experiment.system.metrics(point.config)]
     wanted = list(metrics or experiment.spec.responses or declared[:_MAIN_RESPONSES])
     estimates = analysed_rows(experiment, point, session.rows, wanted).result.estimates
-    when = (session.started_at, session.commit)
-    yield from _observed(experiment.spec.name, point.levels, estimates, wanted, when)
+    where = (experiment.spec.name, machines.number(session.facts))
+    yield from _observed(
+        where, point.levels, estimates, wanted, date=session.started_at, facts=session.facts
+    )
 
 
 def _observed(
-    experiment: str,
+    where: tuple[str, int],
     levels: Mapping[str, Value],
     estimates: Mapping[str, Estimate],
     metrics: Iterable[str],
-    when: tuple[str, str],
+    *,
+    date: str,
+    facts: Mapping[str, Any],
 ) -> Iterator[_Observation]:
-    """Yield the values of one point at a date and commit."""
+    """Yield the values of one point of an experiment on a machine, at a date."""
     for metric in metrics:
         if (one := estimates.get(metric)) is not None:
             found = Found(
-                date=when[0], commit=when[1], value=one.value, low=one.low, high=one.high,
+                date=date, commit=commit_in(facts), value=one.value, low=one.low, high=one.high,
                 count=one.count,
             )  # fmt: skip
-            key = (experiment, repr(sorted(levels.items())), metric)
-            yield _Observation(key, levels, one.unit, one.better, found)
+            key = (where[0], repr(sorted(levels.items())), metric, where[1])
+            yield _Observation(key, levels, one.unit, one.better, found, facts)
 
 
 def history_of_files(paths: Sequence[Path], *, metrics: Sequence[str] = ()) -> HistoryResult:
@@ -176,15 +203,9 @@ def history_of_files(paths: Sequence[Path], *, metrics: Sequence[str] = ()) -> H
     if len(names) > 1:
         said = ", ".join(f"{name}{' (quick)' if quick else ''}" for name, quick in names)
         raise StudyError(f"the files are of several studies: {said}", cure="name one study's files")
-    here = Machine.of(_facts(results[-1]))
-    left_out: Counter[str] = Counter()
-    observations: list[_Observation] = []
-    for result in results:
-        if here.difference(Machine.of(_facts(result))):
-            left_out[OTHER_MACHINE] += 1
-            continue
-        observations += _of_result(result, metrics)
-    return _history(results[-1].name, results[-1].title, observations, left_out)
+    machines = Machines(_facts(results[-1]))
+    observations = [one for result in results for one in _of_result(result, metrics, machines)]
+    return _history(results[-1].name, results[-1].title, observations, machines)
 
 
 def _read(paths: Sequence[Path]) -> list[StudyResult]:
@@ -204,12 +225,18 @@ def _read(paths: Sequence[Path]) -> list[StudyResult]:
     return found
 
 
-def _of_result(result: StudyResult, metrics: Sequence[str]) -> Iterator[_Observation]:
-    when = (_date(result), commit_in(_facts(result)))
+def _of_result(
+    result: StudyResult, metrics: Sequence[str], machines: Machines
+) -> Iterator[_Observation]:
+    facts = _facts(result)
+    number = machines.number(facts)
     for experiment in result.experiments:
         for point in experiment.points:
             wanted = metrics or experiment.responses or list(point.estimates)[:_MAIN_RESPONSES]
-            yield from _observed(experiment.name, point.levels, point.estimates, wanted, when)
+            where = (experiment.name, number)
+            yield from _observed(
+                where, point.levels, point.estimates, wanted, date=_date(result), facts=facts
+            )
 
 
 def _facts(result: StudyResult) -> Mapping[str, Any]:
@@ -223,9 +250,9 @@ def _date(result: StudyResult) -> str:
 
 
 def _history(
-    study: str, title: str, observations: Iterable[_Observation], left_out: Counter[str]
+    study: str, title: str, observations: Iterable[_Observation], machines: Machines
 ) -> HistoryResult:
-    by_key: dict[tuple[str, str, str], list[_Observation]] = {}
+    by_key: dict[tuple[str, str, str, int], list[_Observation]] = {}
     for one in observations:
         by_key.setdefault(one.key, []).append(one)
     if not by_key:
@@ -233,7 +260,7 @@ def _history(
             f"study {study!r} has no results of these metrics", cure="run the study first"
         )
     level = max(LEVEL / len(by_key), FINEST)
-    has_names = len({experiment for experiment, _, _ in by_key}) > 1
+    has_names = len({experiment for experiment, *_ in by_key}) > 1
     return HistoryResult(
         study=study,
         title=title,
@@ -241,7 +268,7 @@ def _history(
         level=max(LEVEL, FINEST * len(by_key)),
         series_level=level,
         fewest=fewest_results(level),
-        left_out=dict(left_out),
+        machines=machines.differences(),
         headroom_version=version(),
     )
 
@@ -249,9 +276,13 @@ def _history(
 def _series(
     observations: Sequence[_Observation], level: float, *, has_names: bool
 ) -> HistorySeries:
-    ordered = sorted((one.found for one in observations), key=lambda found: found.date)
-    first, values = observations[0], [found.value for found in ordered]
-    changes = changes_of(values, level=level)
+    dated = sorted(observations, key=lambda one: one.found.date)
+    first, ordered = observations[0], [one.found for one in dated]
+    values, weekdays = [found.value for found in ordered], _weekdays(ordered)
+    changes = [
+        msgspec.structs.replace(change, beside=_beside(dated, change.place))
+        for change in changes_of(values, level=level, weekdays=weekdays)
+    ]
     places = [change.place for change in changes]
     after = results_after(len(values), places, level=level)
     return HistorySeries(
@@ -261,7 +292,22 @@ def _series(
         unit=first.unit,
         better=first.better,
         results=ordered,
+        machine=machine_name(first.key[3]),
         changes=changes,
+        spread=spread_of(values, changes, level=level, weekdays=weekdays),
         outside=outside_of(values, places, after),
         results_after=after,
     )
+
+
+def _weekdays(results: Sequence[Found]) -> list[int] | None:
+    """Return the weekdays of results, None if a date cannot be read."""
+    try:
+        return [datetime.fromisoformat(found.date).weekday() for found in results]
+    except ValueError:
+        return None
+
+
+def _beside(dated: Sequence[_Observation], place: int) -> list[str]:
+    """Return what else changed between a result and the one before."""
+    return changed_facts(dated[place - 1].facts, dated[place].facts)

@@ -158,6 +158,7 @@ def compare_results(
             again=again,
             missing=missing,
             why_not=why_not,
+            named=bool(question.metrics),
         )
     noise = _noise(stored, rows, places)
     return ComparisonResult(

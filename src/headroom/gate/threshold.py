@@ -14,6 +14,8 @@ Saved results were not interleaved, so their first look counts for nothing: the 
 to `AIM`. If a repetition is impossible, the p-values of the first look, corrected by Holm's method,
 have to be below `LEVEL` on their own, and the answer says so.
 
+A gate passes only if it would have seen the threshold: see `headroom.gate.sight`.
+
 Invariant: a row without results never passes.
 """
 
@@ -24,6 +26,15 @@ from statistics import NormalDist
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
 from headroom.gate.judging import holm
 from headroom.gate.result import Gate, GateVerdict, Noise, Row, Suspicion, SuspicionVerdict
+from headroom.gate.sight import (
+    INTERVAL_SHARE,
+    INTERVAL_Z,
+    NINE_IN_TEN,
+    blind_sights,
+    detectable,
+    sights_of,
+    slowdown,
+)
 
 LEVEL = 0.01
 """Probability of a false alarm of a whole gate, as promised."""
@@ -35,12 +46,6 @@ BLOCKS = 25
 """Blocks of the first look; later ones have twice as many each, while the noise hides too much."""
 AGAIN_TIMES = 3
 """Blocks of new runs, in multiples of the first look: they concern few rows."""
-_RANK_EFFICIENCY = 0.955
-"""Of signed ranks, relative to Student's t, for normal values."""
-_LOOK_Z, _NINE_IN_TEN, _INTERVAL_Z = 1.6449, 1.2816, 1.96
-_NARROW = _INTERVAL_Z / (_LOOK_Z + _NINE_IN_TEN)
-"""Half-width of an interval, in thresholds, at which 9 of 10 first looks find the threshold."""
-
 MeasureAgain = Callable[[Sequence[Row], float], Sequence[tuple[Row, Noise | None]]]
 """Measures suspected rows again, to be judged at a level; returns them in the same order, from new
 runs alone, each with the base against itself in the same blocks."""
@@ -72,7 +77,7 @@ def is_hidden(row: Row, threshold: float) -> bool:
     reach = math.log(row.high / row.low) / 2.0
     times = slowdown(row)
     may_be = is_judged(row) and times is not None and times[2] >= 1.0 + threshold
-    is_wide = reach > _NARROW * math.log1p(threshold)
+    is_wide = reach > INTERVAL_SHARE * math.log1p(threshold)
     return may_be and is_wide and not is_slower(row, FIRST_LEVEL, threshold)
 
 
@@ -103,8 +108,8 @@ def blocks_again(row: Row, level: float, threshold: float, *, least: int, most: 
         return least
     reach = math.log(row.high / row.low) / 2.0
     distance = max(math.log(max(times[1], 1.0)), math.log1p(threshold))
-    deviations = NormalDist().inv_cdf(1.0 - level) + _NINE_IN_TEN
-    needed = (row.pairs or row.count) * (deviations * reach / _INTERVAL_Z / distance) ** 2
+    deviations = NormalDist().inv_cdf(1.0 - level) + NINE_IN_TEN
+    needed = (row.pairs or row.count) * (deviations * reach / INTERVAL_Z / distance) ** 2
     return min(max(math.ceil(needed), least), most)
 
 
@@ -130,6 +135,7 @@ def gate_of(
     looks: int = 1,
     missing: Sequence[str] = (),
     why_not: str = "",
+    named: bool = False,
 ) -> Gate:
     """Return the decision on the rows of a comparison.
 
@@ -145,6 +151,8 @@ def gate_of(
         First looks so far, each of runs in random order; 0 for saved results.
     missing
         Points with results on one side only; rows without results are added.
+    named
+        Whether the user named the metrics: each of them then has to see the threshold.
     """
     known = [row for row in rows if is_judged(row)]
     missing = [*missing, *(_name(row) for row in known if row.p_value is None)]
@@ -158,13 +166,18 @@ def gate_of(
             Suspicion(first=first, again=row, verdict=_second(row, noise, level, threshold))
             for first, (row, noise) in zip(suspected, found, strict=True)
         ]
+    sights = sights_of(known, suspicions, threshold)
+    blind = blind_sights(sights, named=named)
+    verdict = _verdict(suspicions, missing, has_rows=bool(known))
     return Gate(
         threshold=threshold,
         level=LEVEL,
         first_level=FIRST_LEVEL,
         again_level=level,
         rows=len(known),
-        verdict=_verdict(suspicions, missing, has_rows=bool(known)),
+        verdict="blind" if verdict == "passed" and blind else verdict,
+        sights=sights,
+        blind=blind,
         suspicions=suspicions,
         missing=missing,
         not_repeated=why_not if suspicions and again is None else "",
@@ -203,24 +216,6 @@ def _verdict(
     return "unconfirmed" if "unconfirmed" in found else "passed"
 
 
-def slowdown(row: Row) -> tuple[float, float, float] | None:
-    """Return how many times worse a row is, with its interval: above 1 is worse.
-
-    Examples
-    --------
-    >>> row = Row(arm="B", base="A", metric="rate", unit="1/s", better="high", ratio=0.5, low=0.4,
-    ...     high=0.8)
-    >>> slowdown(row)
-    (2.0, 1.25, 2.5)
-    """
-    if row.ratio is None or row.low is None or row.high is None:
-        return None
-    if row.better == "high":
-        high = math.inf if row.low <= 0.0 else 1.0 / row.low
-        return 1.0 / row.ratio, 1.0 / row.high, high
-    return row.ratio, row.low, row.high
-
-
 def one_sided(row: Row) -> float | None:
     """Return the p-value of *not worse*; None if unknown."""
     if row.p_value is None:
@@ -240,25 +235,6 @@ def is_slower(row: Row, level: float, threshold: float) -> bool:
         return False
     times = slowdown(row)
     return times is None or (times[0] > 1.0 and times[2] >= 1.0 + threshold)
-
-
-def detectable(scatter: float, blocks: int) -> float:
-    """Return the slowdown that 9 of 10 first looks find.
-
-    Parameters
-    ----------
-    scatter
-        Standard deviation of the logarithm of one run.
-    blocks
-        Pairs of runs.
-
-    Examples
-    --------
-    >>> round(detectable(0.03, 25), 4)
-    0.0257
-    """
-    pair = scatter * math.sqrt(2.0 / blocks / _RANK_EFFICIENCY)
-    return math.expm1((_LOOK_Z + _NINE_IN_TEN) * pair)
 
 
 def noise_of(row: Row, *, scatter: float | None) -> Noise:

@@ -80,10 +80,10 @@ def _show(result: ComparisonResult, asked: CompareCommand) -> None:
 
 
 def exit_code_of(result: ComparisonResult) -> ExitCode:
-    """Return 3 for a regression, 1 for missing results under a gate, 130 after Ctrl-C."""
+    """Return 3 for a regression, 4 for a blind gate, 1 without results, 130 after Ctrl-C."""
     if result.stopped == "interrupted":
         return ExitCode.INTERRUPTED
     if result.gate is None:
         return ExitCode.DONE
-    codes = {"passed": ExitCode.DONE, "regression": ExitCode.CLAIMS_DIFFER}
+    codes = {"passed": ExitCode.DONE, "regression": ExitCode.CLAIMS_DIFFER, "blind": ExitCode.BLIND}
     return codes.get(result.gate.verdict, ExitCode.POINTS_FAILED)

@@ -11,10 +11,12 @@ from typer.testing import CliRunner, Result
 
 import headroom as hr
 from headroom.cli.app import app
+from headroom.cli.gate.compare_command import exit_code_of
 from headroom.errors import ExitCode
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.runner import run_plan
 from headroom.gate import threshold
+from headroom.gate.result import ComparisonResult, Gate, GateVerdict
 from tests.support.study_text import Head
 
 STUDY = Head("cost", "Cost", "count", seed=3).then("""\
@@ -91,13 +93,27 @@ def test_a_slower_command_is_found_and_stops_a_gate_after_a_second_look() -> Non
 
 
 def test_a_faster_command_passes_the_gate_and_the_answer_says_so_in_80_columns() -> None:
-    words = ("sleep 0.05", "true", "--metric", "wall_s", "--runs", "8", "--name", "old {x}")
+    words = ("sleep 0.3", "true", "--metric", "wall_s", "--runs", "8", "--name", "old {x}")
     answer = compare(*words, "--fail-on-regression", "3%", columns=80)
     assert answer.exit_code == 0
     assert "No regression of 3% or more was found." in answer.stdout
     assert '"true" vs "old {x}"' in " ".join(answer.stdout.split())
     assert "faster" in answer.stdout
     assert max(map(len, answer.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("passed", 0), ("regression", 3), ("blind", 4), ("missing", 1), ("unconfirmed", 1)],
+)
+def test_each_outcome_of_a_gate_has_its_exit_code(verdict: GateVerdict, code: int) -> None:
+    gate = Gate(
+        threshold=0.03, level=0.01, first_level=0.05, again_level=0.02, rows=1, verdict=verdict
+    )
+    result = ComparisonResult(
+        kind="commands", title="", arms=[], rows=[], same_within=0.02, stopped="planned", gate=gate
+    )
+    assert exit_code_of(result) == code
 
 
 def test_three_commands_are_compared_with_the_first_under_names_of_their_own() -> None:

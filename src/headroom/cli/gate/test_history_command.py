@@ -101,34 +101,75 @@ def test_a_folder_of_results_is_ordered_by_date_and_drawn_on_a_page(folder: Path
     assert page.count(">step at 10</text>") == 2  # wide, and for phones
 
 
-def test_last_results_that_are_too_few_for_a_change_are_not_denied(folder: Path) -> None:
-    files("kept", count=18, change=15)
+@pytest.mark.parametrize("last", [2, 3])
+def test_a_step_is_told_three_results_after_it_and_two_are_not_denied(
+    folder: Path, last: int
+) -> None:
+    files("kept", count=18, change=18 - last)
     answer = history("kept", "--page", "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     for said in (" ".join(answer.stdout.split()), page):
-        assert "results 16 to 18 of 18 lie outside the rest (2.02 s, usually 1.02 s)" in said
-        assert "A change within the last 3 results could not have been seen" in said
+        assert ("since 2027-01-16" in said) == (last == 3)
+        assert ("results 17 to 18 of 18 lie outside the rest" in said) == (last == 2)
         assert "No step" not in said
-        assert "No change" not in said
+        assert ("No change" in said) == (last == 3)  # None after the step, which is too near.
     found = series(history("kept", "--json"))
-    assert (found["changes"], found["results_after"]) == ([], 4)
-    assert [(one["first"], one["count"]) for one in found["outside"]] == [(15, 3)]
+    assert [one["place"] for one in found["changes"]] == [15] * (last == 3)
+    assert found["results_after"] == (3 if last == 2 else None)
+
+
+def test_the_kernel_that_changed_exactly_at_a_step_is_named() -> None:
+    files("kept", count=18, change=9)
+    for number in range(9, 18):
+        path = Path(f"kept/{18 - number}.json")
+        content = json.loads(path.read_bytes())
+        content["environments"][-1]["host"]["kernel"] = "9.9"
+        path.write_text(json.dumps(content), encoding="utf-8")
+    said = " ".join(history("kept").stdout.split())
+    assert "result 10 of 18 (worse); exactly there: kernel" in said
+    assert "→ 9.9." in said or "-> 9.9." in said
+
+
+def test_a_pulse_and_a_wider_scatter_are_told_as_such(folder: Path) -> None:
+    files("kept", count=28, change=28)
+    files("wide", count=28, change=28)
+    for number in range(28):
+        value = {"kept": 1.0 + 0.01 * (number % 5), "wide": 1.0 + 0.001 * (number % 5 - 2)}
+        value["kept"] *= 2.0 if 12 <= number < 18 else 1.0
+        value["wide"] += (-1) ** number * 0.1 * (number >= 14)
+        for name, new in value.items():
+            path = Path(f"{name}/{28 - number}.json")
+            content = json.loads(path.read_bytes())
+            content["experiments"][0]["points"][0]["estimates"]["wall_s"]["value"] = new
+            path.write_text(json.dumps(content), encoding="utf-8")
+    said = " ".join(history("kept", "--page", "page.html").stdout.split())
+    assert "from 2027-01-13T00:00 to 2027-01-18T00:00, a pulse of 6 results, 13 to 18 of 28" in said
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "a pulse of 6 results" in page
+    assert (page.count(">pulse from 13</text>"), page.count(">level again at 19</text>")) == (2, 2)
+    said = " ".join(history("wide").stdout.split())
+    assert "around its level since 2027-01-15T00:00, result 15 of 28." in said
 
 
 def test_few_results_have_no_change_and_say_how_many_are_needed() -> None:
     answer = history("naps")
     assert answer.exit_code == 0
-    assert "1 result; a change can be found from 10 results on" in " ".join(answer.stdout.split())
+    assert "1 result; a change can be found from 11 results on" in " ".join(answer.stdout.split())
 
 
-def test_results_of_another_machine_are_left_out_and_counted() -> None:
+def test_results_of_another_machine_are_a_line_of_their_own() -> None:
     files("kept", count=12, change=12)
     path = Path("kept/5.json")
     content = json.loads(path.read_bytes())
     content["environments"][-1]["cpu"]["model"] = "another"
     path.write_text(json.dumps(content), encoding="utf-8")
-    answer = history("kept")
-    assert "1 result left out: of another machine." in " ".join(answer.stdout.split())
+    said = " ".join(history("kept").stdout.split())
+    assert "Results of machine 2 are lines of their own: processor another, here" in said
+    found = json.loads(history("kept", "--json").stdout)["content"]["series"]
+    assert sorted((one["machine"], len(one["results"])) for one in found) == [
+        ("", 11),
+        ("machine 2", 1),
+    ]
 
 
 @pytest.mark.parametrize(

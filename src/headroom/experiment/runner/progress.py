@@ -164,6 +164,11 @@ class Progress:
         if words and not self._is_quiet and not self.has_warned:
             self._console.print(f"headroom: warning: {words}", markup=False, soft_wrap=True)
 
+    def note(self, words: str) -> None:
+        """Print what is known so far on stderr, unless the user wants quiet."""
+        if not self._is_quiet:
+            self._console.print(f"headroom: {words}", markup=False, soft_wrap=True)
+
     def stop(self) -> None:
         """Restore the terminal."""
         if self._bar is not None:

@@ -78,7 +78,7 @@ def draw_lines(
     metric: str,
     *,
     title: str,
-    marks: Sequence[int] = (),
+    marks: Mapping[int, str] | None = None,
 ) -> Markup:
     """Return values in their order, one line for each arm.
 
@@ -91,7 +91,7 @@ def draw_lines(
     title
         Of the axis of their order.
     marks
-        Places in front of which the level steps.
+        Places in front of which something changes, and what: step, pulse, spread.
     """
     shown = list(series.items())[: len(LINES)]
     scale = choose_scale([value for _, values in shown for value in values], unit, metric=metric)
@@ -104,8 +104,8 @@ def draw_lines(
         for (label, values), role in zip(shown, LINES, strict=False)
     )
     breaks = tuple(
-        inputs.Break(at=mark + 0.5, low=mark + 0.5, high=mark + 0.5, lines=(f"step at {mark + 1}",))
-        for mark in marks
+        inputs.Break(at=mark + 0.5, low=mark + 0.5, high=mark + 0.5, lines=(f"{what} {mark + 1}",))
+        for mark, what in sorted((marks or {}).items())
     )
     order = linear_axis([0.5, max(len(line.dots) for line in drawn) + 0.5], title, from_zero=False)
     ticks = tuple(tick for tick in order.ticks if tick >= 1.0 and tick.is_integer())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from headroom.gate.changes import Change
+from headroom.gate.changes import Change, Spread, pulses_of
 from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
 from headroom.report.compared.figure import Figure, draw_lines
@@ -16,26 +16,56 @@ from headroom.report.layout import static_page
 from headroom.report.tables.tables import rest_note
 from headroom.report.terminal.columns import Column
 from headroom.report.terminal.screen import Screen
-from headroom.report.words import count_noun, label_metric, title_metric
+from headroom.report.words import count_noun, join_words, label_metric, title_metric
 
 _BARS = "▁▂▃▄▅▆▇█"
 _BARS_AT_MOST = 24
 _SENTENCES, _ROWS, _FIGURES = 8, 60, 24
+_FACTS = 3
 
 
 def change_sentences(result: HistoryResult) -> list[str]:
-    """Return each step and drift as a sentence, or that there is none."""
-    steps = [(one, change) for one in result.series for change in one.changes if change.is_step]
-    steps.sort(key=lambda pair: (not is_worse(*pair), pair[1].p_value))
-    found = [_change(series, change) for series, change in steps]
-    found += [_moved(series) for series in result.series if _drift(series)]
+    """Return each step, pulse, change of spread and drift as a sentence, or that there is none."""
+    found = [(pair, one) for one in result.series for pair in _abrupt(one)]
+    found.sort(key=lambda pair: (not is_worse(pair[1], pair[0][0]), pair[0][0].p_value))
+    said = [_change(series, *pair) for pair, series in found]
+    said += [_moved(series) for series in result.series if _drift(series)]
+    said += [_spread(series, series.spread) for series in result.series if series.spread]
     unclear = [_outside(series) for series in result.series if series.outside]
-    quiet = [one for one in result.series if not one.changes and not one.outside]
-    if not found and quiet:
-        found = [_none(result, quiet)]
-    found += unclear
-    rest = len(found) - _SENTENCES
-    return [*found[:_SENTENCES], *([f"{rest} more: see the table."] if rest > 0 else [])]
+    quiet = [one for one in result.series if _is_quiet(one)]
+    if not said and quiet:
+        said = [_none(result, quiet)]
+    said += unclear
+    rest = len(said) - _SENTENCES
+    return [*said[:_SENTENCES], *([f"{rest} more: see the table."] if rest > 0 else [])]
+
+
+def _is_quiet(series: HistorySeries) -> bool:
+    return not (series.changes or series.outside or series.spread)
+
+
+def _abrupt(series: HistorySeries) -> list[tuple[Change, Change | None]]:
+    """Return each step, and each beginning of a pulse with its end."""
+    ends = {first.place: end for first, end in pulses_of(series.changes)}
+    over = {end.place for end in ends.values()}
+    return [
+        (change, ends.get(change.place))
+        for change in series.changes
+        if change.is_step and change.place not in over
+    ]
+
+
+def _spread(series: HistorySeries, spread: Spread) -> str:
+    """Return a change of the scatter."""
+    before, after = (
+        format_quantity(value, series.unit, metric=series.metric)
+        for value in (spread.before, spread.after)
+    )
+    since = f"since {series.results[spread.place].date[:16]}"
+    return (
+        f"{_where(series)}{label_metric(series.metric)} scatters by {after} instead of {before} "
+        f"around its level {since}, result {spread.place + 1} of {len(series.results)}."
+    )
 
 
 def _none(result: HistoryResult, quiet: Sequence[HistorySeries]) -> str:
@@ -44,7 +74,8 @@ def _none(result: HistoryResult, quiet: Sequence[HistorySeries]) -> str:
         need = f"a change can be found from {result.fewest} results on"
         return f"Too few results to say: {count_noun(longest, 'result')}; {need}."
     rest = " of the others" if len(quiet) < len(result.series) else ""
-    return f"No step or drift found in {count_noun(len(quiet), 'series', 'series')}{rest}."
+    where = f"{count_noun(len(quiet), 'series', 'series')}{rest}"
+    return f"No step, pulse, drift or change of spread found in {where}."
 
 
 def _outside(series: HistorySeries) -> str:
@@ -83,7 +114,7 @@ def _moved(series: HistorySeries) -> str:
     )
 
 
-def _change(series: HistorySeries, change: Change) -> str:
+def _change(series: HistorySeries, change: Change, end: Change | None = None) -> str:
     moved = (
         f"{format_quantity(change.before, series.unit, metric=series.metric)} to "
         f"{format_quantity(change.after, series.unit, metric=series.metric)}"
@@ -95,10 +126,26 @@ def _change(series: HistorySeries, change: Change) -> str:
     verdict = (
         "" if series.better == "none" else f" ({'worse' if is_worse(series, change) else 'better'})"
     )
+    which = f"since {first.date[:16]}{commit}, result {change.place + 1} of {len(series.results)}"
+    if end is not None:
+        last = series.results[end.place - 1]
+        which = (
+            f"from {first.date[:16]}{commit} to {last.date[:16]}, a pulse of "
+            f"{count_noun(end.place - change.place, 'result')}, "
+            f"{change.place + 1} to {end.place} of {len(series.results)}"
+        )
     return (
-        f"{_where(series)}{label_metric(series.metric)} {moved} since {first.date[:16]}{commit}, "
-        f"result {change.place + 1} of {len(series.results)}{verdict}."
+        f"{_where(series)}{label_metric(series.metric)} {moved} {which}{verdict}{_beside(change)}."
     )
+
+
+def _beside(change: Change) -> str:
+    """Return what else changed just there."""
+    if not change.beside:
+        return ""
+    rest = len(change.beside) - _FACTS
+    more = [f"{rest} more"] if rest > 0 else []
+    return f"; exactly there: {join_words([*change.beside[:_FACTS], *more])}"
 
 
 def is_worse(series: HistorySeries, change: Change) -> bool:
@@ -112,9 +159,11 @@ def _where(series: HistorySeries) -> str:
 
 
 def caution_sentences(result: HistoryResult) -> list[str]:
-    """Return the results that do not count, and the changes that could not have been seen."""
-    left_out = [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
-    return [*left_out, *_unseen(result)]
+    """Return the other machines, and the changes that could not have been seen."""
+    machines = [
+        f"Results of {name} are lines of their own: {how}." for name, how in result.machines.items()
+    ]
+    return [*machines, *_unseen(result)]
 
 
 def _unseen(result: HistoryResult) -> list[str]:
@@ -179,9 +228,12 @@ def render_history(result: HistoryResult, console: Console) -> None:
 
 
 def _count(series: HistorySeries) -> str:
-    steps = len(series.changes) - len(_drift(series))
+    pulses = sum(end is not None for _, end in _abrupt(series))
+    steps = len(_abrupt(series)) - pulses
     return ", ".join(filter(None, [count_noun(steps, "step") if steps else "",
+        count_noun(pulses, "pulse") if pulses else "",
         "drift" if _drift(series) else "",
+        "spread" if series.spread else "",
         "unclear" if series.outside else ""])) or "none found"  # fmt: skip
 
 
@@ -204,7 +256,9 @@ def bars(series: HistorySeries) -> str:
 
 def render_history_page(result: HistoryResult) -> str:
     """Return the HTML of a history: what changed on top, then a figure of each metric."""
-    drawn = sorted(result.series, key=lambda series: not series.changes)[:_FIGURES]
+    drawn = sorted(result.series, key=lambda series: not (series.changes or series.spread))[
+        :_FIGURES
+    ]
     return static_page(
         "static.html",
         title=f"{result.title}: history",
@@ -221,14 +275,18 @@ def render_history_page(result: HistoryResult) -> str:
 
 def _figure(series: HistorySeries) -> Figure:
     values = [found.value for found in series.results]
-    marks = [change.place for change in series.changes if change.is_step]
+    marks = {} if series.spread is None else {series.spread.place: "spread at"}
+    for change, end in _abrupt(series):
+        marks[change.place] = "step at" if end is None else "pulse from"
+        marks |= {} if end is None else {end.place: "level again at"}
     dates = [series.results[place].date[:10] for place in (0, -1)]
     label = f"{len(values)} results, {dates[0]} to {dates[1]}"
-    said = [_change(series, change) for change in series.changes if change.is_step]
+    said = [_change(series, *pair) for pair in _abrupt(series)]
     said += [_moved(series)] if _drift(series) else []
+    said += [_spread(series, series.spread)] if series.spread else []
     said += [_outside(series)] if series.outside else []
     return Figure(
         f"{_where(series)}{label_metric(series.metric)}",
         draw_lines({label: values}, series.unit, series.metric, title="result", marks=marks),
-        " ".join(said) or "No step or drift found.",
+        " ".join(said) or "Nothing found.",
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from headroom.analysis.answer_evidence import Record
 from headroom.analysis.results import PointResult
-from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Row, Suspicion
+from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Row, Sight, Suspicion
 from headroom.gate.series import HistorySeries
 from headroom.quantities import format_level, format_limit, format_plain, format_ratio
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
@@ -40,10 +40,11 @@ def label_arm(result: ComparisonResult, name: str) -> str:
     return f'"{next((arm.label for arm in result.arms if arm.name == name), name)}"'
 
 
-def label_place(row: Row | Noise | HistorySeries) -> str:
+def label_place(row: Row | Noise | Sight | HistorySeries) -> str:
     """Return the experiment and the levels of a row; empty for commands."""
     levels = [f"{name} = {format_level(level)}" for name, level in row.levels.items()]
-    return ", ".join(filter(None, [row.experiment, *levels]))
+    machine = row.machine if isinstance(row, HistorySeries) else ""
+    return ", ".join(filter(None, [row.experiment, *levels, machine]))
 
 
 def change_words(ratio: float, low: float | None, high: float | None) -> str:
@@ -177,12 +178,7 @@ def gate_sentences(result: ComparisonResult) -> list[str]:
     if gate is None:
         return []
     found = [_gate_verdict(gate)]
-    hidden = [noise.detectable for noise in result.noise if noise.detectable]
-    if gate.verdict == "passed" and max(hidden, default=0.0) > gate.threshold:
-        found.append(
-            f"The noise hides slowdowns below about {format_limit(max(hidden))}: take more --runs, "
-            "longer programs, or a quieter machine."
-        )
+    found += _sight_sentences(result, gate)
     found += [_suspicion(result, one) for one in gate.suspicions]
     if gate.not_repeated:
         found.append(
@@ -199,6 +195,60 @@ def gate_sentences(result: ComparisonResult) -> list[str]:
     ]
 
 
+def _sight_sentences(result: ComparisonResult, gate: Gate) -> list[str]:
+    """Return what a gate that found nothing could have seen, and what would see more."""
+    if gate.verdict == "passed":
+        chosen = {repr((one.arm, one.experiment, one.levels, one.metric)): one
+                  for one in gate.sights if one.is_blind}  # fmt: skip
+        sharp = [one for one in gate.sights if not one.is_blind]
+        worst = max(sharp, key=lambda one: one.detectable, default=None)
+        found = [] if worst is None else [
+            f"It would have been seen: {_seen(worst)} or more"
+            f"{' in the widest row' if len(sharp) > 1 else ''} is found in 9 of 10 first looks."
+        ]  # fmt: skip
+        return found + [
+            f"Not judged by {label_metric(one.metric)} alone, which shows {_size(one)} or more: "
+            f"time that is waited, not computed, needs {_more(result, one)}."
+            for one in list(chosen.values())[:_SHOWN]
+        ]
+    if gate.verdict != "blind":
+        return []
+    found = [
+        f"{_of_sight(result, one)}: {_seen(one)} or more would have been seen; "
+        f"{format_limit(gate.threshold)} needs {_more(result, one)}."
+        for one in gate.blind[:_SHOWN]
+    ]
+    if rest := len(gate.blind) - len(found):
+        found.append(f"{rest} more rows are blind: see --json.")
+    found += [
+        f"{label_metric(one.metric).capitalize()} sees {_size(one)} with the same runs: --metric "
+        f"{one.metric}."
+        for one in gate.elsewhere[:1]
+    ]
+    return [*found, "Or take longer programs, or a quieter machine."]
+
+
+def _size(sight: Sight) -> str:
+    return format_limit(sight.detectable)
+
+
+def _seen(sight: Sight) -> str:
+    return f"{_size(sight)} of {label_metric(sight.metric)}"
+
+
+def _of_sight(result: ComparisonResult, sight: Sight) -> str:
+    return ", ".join(filter(None, [label_arm(result, sight.arm), label_place(sight)]))
+
+
+def _more(result: ComparisonResult, sight: Sight) -> str:
+    """Return how many blocks or runs would see the threshold."""
+    if sight.needed is None:
+        return "more runs"
+    if result.kind == "results":
+        return f"about {sight.needed:,} runs of each"
+    return f"about {sight.needed:,} blocks (--runs {sight.needed})"
+
+
 def _gate_verdict(gate: Gate) -> str:
     bound = format_limit(gate.threshold)
     count = sum(one.verdict == "regression" for one in gate.suspicions)
@@ -206,6 +256,7 @@ def _gate_verdict(gate: Gate) -> str:
     return {
         "regression": f"{regressions}: surely worse, possibly by {bound} or more.",
         "passed": f"No regression of {bound} or more was found.",
+        "blind": f"Blind: a regression of {bound} could not have been seen.",
         "missing": "The gate cannot pass: results are missing.",
         "unconfirmed": "The gate cannot pass: a suspicion could not be measured again.",
     }[gate.verdict]

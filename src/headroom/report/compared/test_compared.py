@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from headroom.analysis.answer_evidence import Bounded, Record, SinglePoint
-from headroom.gate.result import Arm, ComparisonResult, Gate, Row, Suspicion
+from headroom.gate.result import Arm, ComparisonResult, Gate, Row, Sight, Suspicion
 from headroom.gate.series import Found, HistoryResult, HistorySeries
 from headroom.report.compared.history import render_history, render_history_page
 from headroom.report.compared.page import render_comparison_page
@@ -81,6 +81,23 @@ def test_the_gate_says_what_its_decision_rests_on(again: Row | None, why: str, s
     shown = " ".join(printed(result(ROW, gate=gate), width=200).split())
     assert "1 regression: surely worse, possibly by 3% or more." in shown
     assert said in shown
+
+
+def test_a_blind_gate_says_what_it_sees_and_which_runs_or_metric_would_see_more() -> None:
+    wall = Sight(arm="B", metric="wall_s", detectable=0.18, is_blind=True, needed=1240)
+    processor = Sight(arm="B", metric="processor_time_s", detectable=0.028)
+    gate = Gate(
+        threshold=0.03, level=0.01, first_level=0.05, again_level=0.02, rows=1, verdict="blind",
+        sights=[wall], blind=[wall], elsewhere=[processor],
+    )  # fmt: skip
+    said = " ".join(printed(result(ROW, gate=gate), width=300).split())
+    assert "Blind: a regression of 3% could not have been seen." in said
+    assert "18% of wall time or more would have been seen; 3% needs about 1,240 blocks" in said
+    assert "Processor time sees 2.8% with the same runs: --metric processor_time_s." in said
+    passed = msgspec.structs.replace(gate, verdict="passed", sights=[wall, processor], blind=[])
+    said = " ".join(printed(result(ROW, gate=passed), width=300).split())
+    assert "It would have been seen: 2.8% of processor time or more" in said
+    assert "Not judged by wall time alone, which shows 18% or more" in said
 
 
 @pytest.mark.parametrize("count", [1, 2, 500])
