@@ -3,6 +3,7 @@
 A row *sees* a threshold if 9 of 10 first looks with as narrow an interval find it, or if its
 interval excludes it. A gate is *blind* at a point if none of the metrics that stand for each other
 sees the threshold there: wall and processor time of a command, unless the user names the metrics.
+Memory that scatters is then no reason to be blind; a regression of it is still one.
 
 Invariant: only the width of intervals decides, not which side is ahead, but for an interval that
 excludes the threshold.
@@ -17,6 +18,8 @@ from headroom.quantities import format_limit
 
 TIMES = ("wall_s", "processor_time_s")
 """Metrics that stand for each other."""
+BESIDE_TIMES = ("peak_memory_bytes",)
+"""Judged too, but nobody asks for a gate of times to see them unless the user names them."""
 _RANK_EFFICIENCY = 0.955
 """Of signed ranks, relative to Student's t, for normal values."""
 _LOOK_Z, NINE_IN_TEN, INTERVAL_Z = 1.6449, 1.2816, 1.96
@@ -104,6 +107,9 @@ def blind_sights(sights: Iterable[Sight], *, named: bool) -> list[Sight]:
     []
     >>> [one.metric for one in blind_sights([wall, cpu], named=True)]
     ['wall_s']
+    >>> memory = Sight(arm="B", metric="peak_memory_bytes", detectable=0.05, is_blind=True)
+    >>> blind_sights([cpu, memory], named=False)
+    []
     """
 
     def group(one: Sight) -> str:
@@ -111,7 +117,8 @@ def blind_sights(sights: Iterable[Sight], *, named: bool) -> list[Sight]:
         return repr((one.arm, one.experiment, sorted(one.levels.items()), metric))
 
     found = []
-    for _, members in groupby(sorted(sights, key=group), key=group):
+    asked = [one for one in sights if named or one.metric not in BESIDE_TIMES]
+    for _, members in groupby(sorted(asked, key=group), key=group):
         best = min(members, key=lambda one: (one.is_blind, one.detectable))
         found += [best] if best.is_blind else []
     return found
