@@ -117,7 +117,9 @@ def blind_sights(sights: Iterable[Sight], *, named: bool) -> list[Sight]:
         return repr((one.arm, one.experiment, sorted(one.levels.items()), metric))
 
     found = []
-    asked = [one for one in sights if named or one.metric not in BESIDE_TIMES]
+    sights = list(sights)
+    has_times = not named and any(one.metric in TIMES for one in sights)
+    asked = [one for one in sights if not has_times or one.metric not in BESIDE_TIMES]
     for _, members in groupby(sorted(asked, key=group), key=group):
         best = min(members, key=lambda one: (one.is_blind, one.detectable))
         found += [best] if best.is_blind else []

@@ -26,7 +26,9 @@ IGNORED = (
     "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_ASKPASS", "PAGER", "LESS*", "VSCODE_*", "NVIM*",
     "INSIDE_EMACS", "PYCHARM_*",
     # job of a continuous integration, a queue or a test runner
-    "GITHUB_*", "RUNNER_*", "CI_*", "BUILD_*", "BUILDKITE_*", "JENKINS_*", "SLURM_*", "PBS_*",
+    "GITHUB_*", "RUNNER_*", "CI_*", "BUILD_ID", "BUILD_NUMBER", "BUILD_TAG", "BUILD_URL",
+    "BUILDKITE_*", "JENKINS_*", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_STEP*_ID", "SLURM_TASK_PID",
+    "PBS_JOBID", "PBS_JOBCOOKIE",
     "PYTEST_*", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKE_TERMERR", "MAKE_TERMOUT", "MAKEOVERRIDES",
 )  # fmt: skip
 """Patterns of variables that do not count."""
