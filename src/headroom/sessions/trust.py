@@ -143,7 +143,10 @@ def _code_in(table: Mapping[str, Any]) -> object:
     name = table.get("name")
     if not isinstance(name, str):
         return None  # Refused when it is planned.
-    key = getattr(find_system(name), "code_key", None)
+    try:
+        key = getattr(find_system(name), "code_key", None)
+    except StudyError:
+        return None  # The same, with its line.
     if key is None:
         return dict(table)
     file = table.get(key)

@@ -122,12 +122,22 @@ def _dry_run(asked: RunCommand, named: Mapping[str, Any]) -> None:
                 session.note(f"warning: {doubt}")
             _print_plan(chosen, as_json=asked.as_json)
     except CodeNotRunError as error:
+        _print_outline(asked, named, error)
+
+
+def _print_outline(asked: RunCommand, named: Mapping[str, Any], error: CodeNotRunError) -> None:
+    """Print the points alone; not even those where a model function is made by other code."""
+    try:
         with outline_of(asked.study, **named) as plan:
             session.note(f"{error.message}: metrics, ranges and limits are not checked")
             points = _planned_points(asked.chosen(plan))
             _print_points(points, plan, as_json=asked.as_json)
             if not asked.as_json:
                 typer.echo(count_noun(len(points), "point"))
+    except CodeNotRunError:
+        session.note(f"{error.message}: the points are known once the study has run")
+        if asked.as_json:
+            write_json("plan", [])
 
 
 run = options.command(RunCommand)(run_study)

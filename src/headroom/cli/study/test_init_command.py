@@ -32,6 +32,7 @@ def test_a_machine_that_is_like_another_says_only_what_differs(name: str) -> Non
     assert said == [f'like = "{name}"']
     planned = CliRunner().invoke(app, ["run", "mine", "--dry-run"])
     assert planned.exit_code == 0, planned.stderr
+    assert "the points are known once the study has run" in planned.stderr
 
 
 @pytest.mark.deep
