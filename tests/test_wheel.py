@@ -223,7 +223,10 @@ def test_the_catalogue_of_the_extra_serves_a_request(with_catalogue: Path) -> No
     assert os.access(with_catalogue / "venv" / "bin" / "headroom-catalogue-load", os.X_OK)
 
 
-def test_the_machine_of_this_test_has_no_rust_and_keeps_its_home_empty(machine: Path) -> None:
+def test_the_machine_of_this_test_has_no_rust_and_its_home_only_what_is_trusted(
+    machine: Path,
+) -> None:
     assert shutil.which("cargo", path=str(machine / "bin")) is None
     assert headroom(machine, "list", ".").returncode == 0
-    assert [path.name for path in (machine / "home").iterdir()] == []
+    files = [path for path in (machine / "home").rglob("*") if path.is_file()]
+    assert files == [machine / "home" / ".config" / "headroom" / "trust.json"]
