@@ -30,10 +30,10 @@ ANSWERS = r"""
 03 3     3      station.database.servers = NUMBER is the smallest that meets every target
 04 1.2   1000   level 1 is NUMBER times as fast as level 9
 04 0.4   0.9    stdout_bytes +9 +1 +smaller +NUMBER
-05 4     16     throughput (?:grows|falls|does not clearly change|changes from).* (?:to|depth) NUMBER\.
+05 4     16     throughput (?:grows|falls|does not|changes).* (?:to|depth) NUMBER\.
 05 0.1   1000   service time p50, depth = 1: NUMBER [nµm]?s
 05 0     100    tool share, depth = 1: NUMBER%?\s
-06 4     4      throughput (?:grows|falls|does not clearly change|changes from).* to NUMBER clients
+06 4     4      throughput (?:grows|falls|does not|changes).* to NUMBER clients
 06 1     1e7    \n\d+ +4 +NUMBER
 07 3     3      From sweep by least-squares: servers = NUMBER and
 07 12.6  13.4   service_s = NUMBER ms
