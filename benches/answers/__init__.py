@@ -31,7 +31,8 @@ def judged(study: Study, folder: Path) -> Judge:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in study.files().items():
         (folder / name).write_text(text, encoding="utf-8")
-    ran = CliRunner(env={"COLUMNS": WIDTH, "CI": "true"}).invoke(app, ["run", str(folder), "--jobs", "1"])
+    runner = CliRunner(env={"COLUMNS": WIDTH, "CI": "true"})
+    ran = runner.invoke(app, ["run", str(folder), "--jobs", "1"])
     if ran.exit_code not in {ExitCode.DONE, ExitCode.POINTS_FAILED}:
         raise RuntimeError(f"{study.name} ended with {ran.exit_code}: {ran.output[-2000:]}")
     result = read_stored(folder, label=study.name, quick=False).result
