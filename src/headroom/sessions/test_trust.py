@@ -83,6 +83,31 @@ def test_the_same_code_elsewhere_asks_and_a_folder_for_good_does_not(tmp_path: P
     assert is_asked(there)
 
 
+def test_a_long_script_is_no_path(tmp_path: Path) -> None:
+    """Cause: a word of more than 255 signs ended in "the path is too long"."""
+    script = f"echo {'a' * 400}"
+    system = f'system = {{ name = "command", argv = ["sh", "-c", "{script}"] }}'
+    assert is_asked(write_study(tmp_path / "study", system))
+
+
+def test_modules_next_to_a_model_elsewhere_count(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "study", 'model = "../shared/model.py"\n')
+    (tmp_path / "shared").mkdir()
+    for name in ("model.py", "helper.py"):
+        (tmp_path / "shared" / name).write_text("one = 1\n")
+    trust.remember(folder, trust.code_of(load_study(folder)))
+    assert not is_asked(folder)
+    (tmp_path / "shared" / "helper.py").write_text("other = 1\n")
+    assert is_asked(folder)
+
+
+def test_what_lies_below_a_trusted_folder_is_not_called_forgotten(tmp_path: Path) -> None:
+    trust.remember(tmp_path, None, for_good=True)
+    trust.remember(tmp_path / "study", None, for_good=True)
+    assert trust.forget(tmp_path / "study") == str(tmp_path)
+    assert trust.forget(tmp_path) == ""
+
+
 def test_the_agreement_is_private_and_a_file_of_others_does_not_count(
     stranger: Path, tmp_path: Path
 ) -> None:

@@ -108,12 +108,13 @@ def remember(folder: Path, code: Code | None, *, for_good: bool = False) -> None
     _write(known)
 
 
-def forget(folder: Path) -> None:
-    """Forget what was agreed about a folder."""
+def forget(folder: Path) -> str:
+    """Forget what was agreed about a folder; return the folder above that it still is below."""
     known, place = _read(), str(folder.resolve())
     always = tuple(one for one in known.always if one != place)
     content = {path: digest for path, digest in known.content.items() if path != place}
     _write(Trusted(always=always, content=content))
+    return next((one for one in always if folder.resolve().is_relative_to(one)), "")
 
 
 def code_of(loaded: LoadedStudy) -> Code | None:
@@ -190,14 +191,16 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _named_files(folder: Path, pieces: list[Any]) -> dict[str, str]:
-    """Return the hash of each file that a table names, and of the modules beside a model file."""
+    """Return the hash of each file that a table names, and of the modules next to one in Python."""
     found: dict[str, str] = {}
     for text in _texts(pieces):
         for word in {text, *text.split()}:
             path = folder / word
-            if len(word) < 4096 and path.is_file() and not Path(word).is_absolute():  # noqa: PLR2004 - a path
+            if not os.path.isfile(path):  # noqa: PTH113 - a word may be too long for a path
+                continue
+            if not Path(word).is_absolute():
                 found[word] = _hash(path)
-            elif path.suffix == ".py" and path.is_file():
+            if path.suffix == ".py":
                 found |= {str(one): _hash(one) for one in path.parent.glob("*.py")}
     return found
 

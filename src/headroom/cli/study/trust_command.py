@@ -28,8 +28,9 @@ def trust(
     if is_revoked and is_for_good:
         raise StudyError("--always contradicts --revoke", cure="leave one of the two out")
     if is_revoked:
-        forget(folder)
-        session.note(f"{folder} is no longer trusted")
+        above = forget(folder)
+        still = f"is still trusted, as part of {above}" if above else "is no longer trusted"
+        session.note(f"{folder} {still}")
         return
     if is_for_good:
         if not folder.is_dir():
