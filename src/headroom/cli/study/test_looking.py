@@ -4,6 +4,7 @@ import base64
 import pickle
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -12,6 +13,7 @@ import headroom as hr
 from headroom.analysis.results_file import read_results
 from headroom.cli.app import app
 from headroom.errors import StudyError
+from headroom.experiment.protocol.kept_code import answering, kept_function
 from headroom.experiment.protocol.plain_form import from_bytes, to_bytes
 from tests.support.strangers_study import CODE, write_study
 
@@ -176,3 +178,15 @@ def test_texts_of_a_stranger_are_texts_on_every_page(tmp_path: Path) -> None:
     (stored / "results.json").write_bytes((folder / "results" / "results.json").read_bytes())
     assert headroom("report", stored).exit_code == 0
     assert "<img src=x" not in (stored / "report.html").read_text()
+
+
+@pytest.mark.parametrize("record", [{}, {"digest": 1, "parameters": 3}, ["no record"], "text"])
+def test_a_strange_record_of_a_model_is_damage_and_no_defect(
+    record: object, tmp_path: Path
+) -> None:
+    """Whoever sends a journal chooses what stands in it."""
+    path = tmp_path / "model.py"
+    path.write_text("def build(): ...\n")
+    records: Any = {"model": record}
+    with answering(records), pytest.raises(StudyError, match="is damaged"):
+        kept_function("model", path, "build", lambda _: "digest")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from headroom.errors import StudyError
-from headroom.experiment.protocol.plain_form import from_bytes, to_bytes
+from headroom.experiment.protocol.plain_form import damaged, from_bytes, to_bytes
 from headroom.experiment.protocol.system import Parameter, Value
 
 Records: TypeAlias = dict[str, dict[str, Any]]
@@ -171,20 +171,23 @@ def kept_function(
         unknown = {"function": function, "answers": {}, "has_law": False, "has_stand_in": False}
         return KeptFunction(path, unknown, parameters=_signature(path, function))
     try:
-        is_same = digest(path) == record["digest"]
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        is_same = digest(path) == record.get("digest")
+    except (OSError, AttributeError, SyntaxError, ValueError, RecursionError, MemoryError):
         is_same = False
     if not is_same:
         look.changed[path.name] = None
-    return KeptFunction(
-        path,
-        record,
-        parameters=tuple(record["parameters"]),
-        own_metrics=tuple(record["own_metrics"]),
-        known_error=str(record["known_error"]),
-        own_code=str(record["own_code"]),
-        files=[path.parent / file for file in record["files"]],
-    )
+    try:
+        return KeptFunction(
+            path,
+            record,
+            parameters=tuple(record["parameters"]),
+            own_metrics=tuple(record["own_metrics"]),
+            known_error=str(record["known_error"]),
+            own_code=str(record["own_code"]),
+            files=[path.parent / file for file in record["files"]],
+        )
+    except (KeyError, TypeError) as error:
+        raise damaged() from error
 
 
 _TYPES = {"int", "float", "str", "bool"}

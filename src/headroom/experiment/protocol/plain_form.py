@@ -59,10 +59,15 @@ def from_bytes(content: bytes) -> Any:  # noqa: ANN401 - whatever was written
         root, nodes = msgspec.msgpack.decode(packed)
         return _Reader(nodes).value(root)
     except (zlib.error, msgspec.MsgspecError, *_MALFORMED) as error:
-        raise StudyError(
-            "the model that a run left in the journal is damaged",
-            cure="run the study: that stores it again",
-        ) from error
+        raise damaged() from error
+
+
+def damaged() -> StudyError:
+    """Return the error of a model in the journal that cannot be used."""
+    return StudyError(
+        "the model that a run left in the journal is damaged",
+        cure="run the study: that stores it again",
+    )
 
 
 class _Writer:

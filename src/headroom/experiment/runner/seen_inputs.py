@@ -20,7 +20,7 @@ from headroom.experiment.study.seeds import digest
 
 SEEN = "seen"
 """Key of an environment that holds what was seen of points."""
-OTHER_INPUT = "measured with another program, input or device"
+OTHER_THING = "measured with another program, input or device"
 OTHER_ENVIRONMENT = "measured with another environment"
 _MOST_NAMED = 4
 
@@ -149,6 +149,6 @@ def _reason(names: Sequence[str]) -> str:
     shown = ", ".join(sorted(names)[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     if not all(name.startswith("$") for name in names):
-        return f"{OTHER_INPUT} ({shown}{more})"
+        return f"{OTHER_THING} ({shown}{more})"
     ignored = ", ".join(f'"{name[1:]}"' for name in sorted(names)[:_MOST_NAMED])
     return f"{OTHER_ENVIRONMENT} ({shown}{more}); to reuse them: ignore_env = [{ignored}]"

@@ -24,13 +24,12 @@ from headroom.experiment.machine import machine_identity
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Located
 from headroom.experiment.runner.fresh import fresh_experiments
-from headroom.experiment.runner.seen_inputs import OTHER_INPUT, verdicts
+from headroom.experiment.runner.seen_inputs import OTHER_THING, verdicts
 from headroom.experiment.study.design import Plan, PlannedExperiment, Point
 
 OTHER_VERSION = "of other settings, or an earlier version of the study"
 OTHER_SEED = "of another study seed"
 OTHER_MACHINE = "measured on another machine"
-OTHER_THING = OTHER_INPUT
 OLDER = "measured before the last --fresh"
 PLACES = "places"
 """Key of an environment that holds, by point key, what was at the point's place."""

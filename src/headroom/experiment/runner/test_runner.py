@@ -14,7 +14,8 @@ from headroom.experiment.machine import environment, machine_identity
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.resume import OF_NO_POINT
-from headroom.experiment.runner.selection import OTHER_THING, Selection
+from headroom.experiment.runner.seen_inputs import OTHER_THING
+from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.paths import journal_path
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.seeds import derive_seed
