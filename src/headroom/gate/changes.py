@@ -47,6 +47,8 @@ LEVEL = 0.01
 """Probability that a series without a change shows one."""
 _SPREAD = 0.3
 """Share of the level for a change of spread."""
+_SHOWN = 1.6449
+"""Autocorrelation, in its standard deviations without any, from which on noise has a memory."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +217,9 @@ def _split(
 ) -> tuple[int, float] | None:
     """Return where the scatter changes, with its p-value; None if permutation explains it."""
     rest = series - levels_between(series, sorted(found))
-    memory = float(np.clip(rest[1:] @ rest[:-1] / max(float(rest @ rest), 1e-300), 0.0, 1.0))
+    centred = rest - rest.mean()
+    memory = float(centred[1:] @ centred[:-1]) / max(float(centred @ centred), 1e-300)
+    memory = memory if memory > _SHOWN / math.sqrt(rest.size) else 0.0
     place, p_value = _narrower(rest[1:] - memory * rest[:-1], _SPREAD * level)
     return None if p_value == 1.0 else (place + 1, p_value)
 
