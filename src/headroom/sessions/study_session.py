@@ -16,7 +16,7 @@ import msgspec
 from headroom.analysis.kept_answers import KeptAnswers
 from headroom.analysis.kept_result import KeptResult, result_key
 from headroom.analysis.results import PointResult, StudyResult
-from headroom.analysis.results_file import write_results
+from headroom.analysis.results_file import consistent, write_results
 from headroom.defects import defects_met, fallback
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
@@ -216,13 +216,14 @@ def analysed(
     from headroom.analysis.answers import Memory  # noqa: PLC0415 - as above
 
     answers = KeptAnswers(results_folder(plan.folder, plan.is_quick) / KEPT_ANSWERS_NAME)
-    result = analyse(
-        plan,
-        journal,
-        environments=journal.environments(),
-        command=repeat_command(plan),
-        memory=Memory(kept=answers, identity=identity, jobs=jobs or os.cpu_count() or 1),
-    )
+    with consistent(journal.path):
+        result = analyse(
+            plan,
+            journal,
+            environments=journal.environments(),
+            command=repeat_command(plan),
+            memory=Memory(kept=answers, identity=identity, jobs=jobs or os.cpu_count() or 1),
+        )
     answers.save()
     is_flawless = not journal.unreadable_count and not defects_met()
     if key and is_flawless and key == _result_key(plan, journal, identity):
