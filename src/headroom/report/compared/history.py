@@ -198,7 +198,7 @@ def level_sentence(result: HistoryResult) -> str:
     series = count_noun(len(result.series), "series", "series")
     return (
         f"{series}; without a step, one is reported in at most about {format_limit(result.level)} "
-        "of cases, also if the machine drifts."
+        "of cases, up to 4 times as often if the level walks at random."
     )
 
 
