@@ -1,16 +1,15 @@
 """Change points of a series of results: where its level moved, with a stated error rate.
 
-Two tests have to agree on each step and each pulse (results that leave a level together, and come
-back). `headroom.gate.drift` chooses them by likelihood, against any drift. Then the sums of results
-on both sides, without the steps found before, are compared with those under permutation of the
-series: that test is exact for any distribution of results that are exchangeable, and counts that
-places were searched. It compares sizes, of which outliers have at most six deviations: three last
-results beyond all others are as rare as their choice among all, where ranks could not tell them.
+Likelihood and permutation have to agree on each change. `headroom.gate.drift` finds the changes
+that noise with a memory does not explain, and among those the steps and pulses (results that leave
+a level together, and come back) that no drift explains; the others are a drift, or steps too small
+to be distinguished from one. Then the sums of results on both sides, without the changes found
+before, are compared with those under permutation of the series: that test is exact for any
+distribution of results that are exchangeable, and counts that places were searched.
 
-What is left between steps is split by the largest of Wilcoxon's statistics at all places, each part
-at its share of the level by length. What that finds is a drift, or steps that are too small to be
-distinguished from one. The same statistic of distances from the level finds a change of spread. A
-pattern of weekdays is taken out first, if permutation shows that there is one.
+A change of spread is sought in what is left, without its memory. If there is one, each side of it
+is searched again by itself, for it has its own noise. A pattern of weekdays is taken out first, if
+permutation shows that there is one.
 
 E-divisive means (Matteson and James, 2014), which Otava and others use, takes drifts for steps, and
 tests each of its steps at the full level. Penalised methods such as PELT have no error rate at all:
@@ -20,8 +19,7 @@ Invariant: adding a constant to a series, or multiplying it, changes no place.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -29,13 +27,17 @@ import numpy as np
 
 from headroom.analysis.statistics.two_samples import shift_between
 from headroom.experiment.protocol.run import FloatArray
-from headroom.gate.drift import SHORTEST, WIDEST, abrupt_items, levels_between, usual_reach
+from headroom.gate.drift import (
+    SHORTEST,
+    WIDEST,
+    levels_between,
+    likely_items,
+    usual_reach,
+)
 from headroom.gate.permuted import (
-    CHUNK,
     FINEST,
     MARGIN,
-    SEED,
-    permutations,
+    accidents,
     shares_of,
     surviving,
     without_weekdays,
@@ -43,10 +45,10 @@ from headroom.gate.permuted import (
 
 LEVEL = 0.01
 """Probability that a series without a change shows one."""
-_MOVED, _SPREADS = 0.5, 0.2
-"""Levels of what is no step, and of a change of spread, in levels of steps and pulses."""
-_TAIL = 0.02
-"""Share of the largest statistics that is kept: levels are smaller."""
+_SPREAD = 0.3
+"""Share of the level for a change of spread."""
+_SHOWN = 1.6449
+"""Autocorrelation, in its standard deviations without any, from which on noise has a memory."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,23 +124,30 @@ def changes_of(
     []
     """
     series = without_weekdays(np.asarray(values, dtype=np.float64), weekdays)
-    items = surviving(series, abrupt_items(series, level), level)
-    abrupt = {place: p_value for item, p_value in items for place in item}
-    ends = [0, *sorted(abrupt), series.size]
-    found = dict(abrupt)
-    for start, stop in pairwise(ends):
-        share = max(_MOVED * level * (stop - start) / max(series.size, 1), FINEST)
-        part = series[start:stop]
-        moved = _pruned(part, sorted(_splits(part, 0, share, share)), share)
-        found |= {start + place: p_value for place, p_value in moved.items()}
-    places = sorted(found)
-    ends = [0, *places, series.size]
+    found = _found(series, level)
+    spread = _split(series, found, level)
+    if spread is not None:  # Each part has a noise of its own.
+        found = {place: one for place, one in found.items() if abs(place - spread[0]) < SHORTEST}
+        for start, stop in ((0, spread[0]), (spread[0], series.size)):
+            part = _found(series[start:stop], level * (stop - start) / series.size)
+            found |= {start + place: one for place, one in part.items()}
+    ends = [0, *sorted(found), series.size]
     return [
-        _change(
-            series[start:place], series[place:stop], place, found[place], is_step=place in abrupt
-        )
-        for start, place, stop in zip(ends, places, ends[2:], strict=False)
+        _change(series[start:place], series[place:stop], place, found[place])
+        for start, place, stop in zip(ends, ends[1:], ends[2:], strict=False)
     ]
+
+
+def _found(series: FloatArray, level: float) -> dict[int, tuple[float, bool]]:
+    """Return the changes of level with their p-values, and whether they are abrupt."""
+    changed, abrupt = likely_items(series, level)
+    steps = {place for item in abrupt for place in item}
+    less = [
+        tuple(place for place in item if all(abs(place - step) >= SHORTEST for step in steps))
+        for item in changed
+    ]
+    items = surviving(series, [*abrupt, *filter(None, less)], level)
+    return {place: (p_value, place in steps) for item, p_value in items for place in item}
 
 
 def pulses_of(changes: Sequence[Change]) -> list[tuple[Change, Change]]:
@@ -188,23 +197,55 @@ def spread_of(
     >>> spread_of(series, []).place
     12
     """
-    if len(values) < 2 * SHORTEST or not all(change.is_step for change in changes):
-        return None
     series = without_weekdays(np.asarray(values, dtype=np.float64), weekdays)
-    rest = np.abs(series - levels_between(series, [change.place for change in changes]))
-    share = max(_SPREADS * level, FINEST)
-    _, p_value = _best_split(rest, share)
-    if p_value > share:
+    found = {change.place: (change.p_value, change.is_step) for change in changes}
+    split = _split(series, found, level)
+    if split is None:
         return None
-    sizes = np.arange(SHORTEST, rest.size - SHORTEST + 1)
-    sums = np.cumsum(np.maximum(rest, 1e-300))
-    means = sums[sizes - 1] / sizes, (sums[-1] - sums[sizes - 1]) / (rest.size - sizes)
-    place = int(sizes[np.argmin(sizes * np.log(means[0]) + (rest.size - sizes) * np.log(means[1]))])
+    rest = np.abs(series - levels_between(series, [*found]))
+    place, p_value = split
     return Spread(
         place=place,
         before=float(rest[:place].mean()),
         after=float(rest[place:].mean()),
         p_value=p_value,
+    )
+
+
+def _split(
+    series: FloatArray, found: Mapping[int, tuple[float, bool]], level: float
+) -> tuple[int, float] | None:
+    """Return where the scatter changes, with its p-value; None if permutation explains it."""
+    rest = series - levels_between(series, sorted(found))
+    centred = rest - rest.mean()
+    memory = float(centred[1:] @ centred[:-1]) / max(float(centred @ centred), 1e-300)
+    memory = memory if memory > _SHOWN / math.sqrt(rest.size) else 0.0
+    place, p_value = _narrower(rest[1:] - memory * rest[:-1], _SPREAD * level)
+    return None if p_value == 1.0 else (place + 1, p_value)
+
+
+def _narrower(rest: FloatArray, level: float) -> tuple[int, float]:
+    """Return the most likely place at which a spread changes, with its p-value; 1 if above."""
+    squares = rest**2
+    if rest.size < 2 * SHORTEST or not squares.any():
+        return 0, 1.0
+    sizes = np.arange(SHORTEST, rest.size - SHORTEST + 1)
+    least = 1e-6 * squares.mean()  # Rounded values have no scatter at all.
+
+    def gains(rows: FloatArray) -> FloatArray:
+        sums = np.cumsum(rows, axis=1)
+        before, total = sums[:, sizes - 1], sums[:, -1:]
+        logs = sizes * np.log(before / sizes + least) + (rest.size - sizes) * np.log(
+            (total - before) / (rest.size - sizes) + least
+        )
+        found: FloatArray = rest.size * math.log(squares.mean() + least) - logs
+        return found
+
+    observed = gains(squares[None, :])[0]
+    place = int(np.argmax(observed))
+    largest = float(observed[place])
+    return place + SHORTEST, accidents(
+        squares, largest, lambda rows: gains(rows).max(axis=1), level
     )
 
 
@@ -274,106 +315,9 @@ def outside_of(values: Sequence[float], places: Sequence[int], after: int | None
     ]
 
 
-def _splits(series: FloatArray, offset: int, share: float, level: float) -> Iterator[int]:
-    """Yield the places at which a stretch splits, at its share of the level."""
-    if series.size < 2 * SHORTEST:
-        return
-    place, p_value = _best_split(series, share)
-    if p_value > share:
-        return
-    yield offset + place
-    for part, start in ((series[:place], 0), (series[place:], place)):
-        yield from _splits(part, offset + start, share * part.size / series.size, level)
-
-
-def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, float]:
-    """Return the places that are changes between their neighbours, moved to the best split there.
-
-    The first split of several steps may lie between them; it is no change once they are known.
-    """
-    seen: set[tuple[int, ...]] = set()
-    while places:
-        seen.add(tuple(places))
-        ends = [0, *places, series.size]
-        tested = []
-        for start, stop in zip(ends, ends[2:], strict=False):
-            share = level * (stop - start) / series.size
-            place, p_value = _best_split(series[start:stop], share)
-            tested.append((p_value / share, start + place, p_value))
-        worst = max(tested)
-        if worst[0] > 1.0:
-            del places[tested.index(worst)]
-            continue
-        moved = [place for _, place, _ in tested]
-        if tuple(moved) in seen or not _are_apart(moved, series.size):
-            return dict(zip(places, (p for _, _, p in tested), strict=True))
-        places = moved
-    return {}
-
-
-def _are_apart(places: Sequence[int], length: int) -> bool:
-    """Return whether every stretch between places is long enough to be tested."""
-    ends = [0, *places, length]
-    return all(stop - start >= SHORTEST for start, stop in pairwise(ends))
-
-
-def _best_split(series: FloatArray, level: float) -> tuple[int, float]:
-    """Return the most likely place of a change, and its p-value."""
-    ranks = _ranks(series)
-    statistics = _standardised(ranks[None, :])[0]
-    place = int(np.argmax(statistics))
-    has_ties = np.unique(series).size < series.size
-    count = permutations(level)
-    tail = _tail_of(ranks, count) if has_ties else _tail(series.size, count)
-    return place + SHORTEST, _p_value(float(statistics[place]), tail, count)
-
-
-def _p_value(largest: float, tail: FloatArray, count: int) -> float:
-    """Return the p-value of a statistic from the largest ones of `count` permutations."""
-    if largest + 1e-9 < tail[0]:
-        return 1.0
-    return (1 + int(np.count_nonzero(tail >= largest - 1e-9))) / (1 + count)
-
-
-def _ranks(series: FloatArray) -> FloatArray:
-    """Return ranks from 1; equal values share the mean of theirs."""
-    _, places, counts = np.unique(series, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    mean_ranks: FloatArray = (ends - (counts - 1) / 2.0)[places]
-    return mean_ranks
-
-
-def _standardised(ranks: FloatArray) -> FloatArray:
-    """Return the size of Wilcoxon's statistic at each split; shape (rows, places)."""
-    length = ranks.shape[1]
-    before = np.arange(SHORTEST, length - SHORTEST + 1)
-    sums = np.cumsum(ranks, axis=1)[:, before - 1]
-    spread = np.sqrt(before * (length - before) * (length + 1) / 12.0)
-    found: FloatArray = np.abs(sums - before * (length + 1) / 2.0) / spread
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _tail(length: int, count: int) -> FloatArray:
-    return _tail_of(np.arange(1.0, length + 1.0), count)
-
-
-def _tail_of(ranks: FloatArray, count: int) -> FloatArray:
-    """Return the largest of the statistics of many permutations, always the same ones."""
-    random = np.random.default_rng(SEED)
-    rows = max(CHUNK // ranks.size, 1)
-    parts = []
-    for start in range(0, count, rows):
-        tiled = np.tile(ranks, (min(rows, count - start), 1))
-        parts.append(_standardised(random.permuted(tiled, axis=1)).max(axis=1))
-    tail: FloatArray = np.sort(np.concatenate(parts))[-math.ceil(_TAIL * count) :]
-    return tail
-
-
-def _change(
-    before: FloatArray, after: FloatArray, place: int, p_value: float, *, is_step: bool
-) -> Change:
-    found = Change(
+def _change(before: FloatArray, after: FloatArray, place: int, found: tuple[float, bool]) -> Change:
+    p_value, is_step = found
+    change = Change(
         place=place,
         before=float(np.median(before)),
         after=float(np.median(after)),
@@ -381,10 +325,10 @@ def _change(
         is_step=is_step,
     )
     if min(float(before.min()), float(after.min())) <= 0.0:
-        return found
+        return change
     shift = shift_between(np.log(after), np.log(before))
     low, high = (None if end is None else math.exp(end) for end in (shift.low, shift.high))
-    return msgspec.structs.replace(found, ratio=math.exp(shift.value), low=low, high=high)
+    return msgspec.structs.replace(change, ratio=math.exp(shift.value), low=low, high=high)
 
 
 def fewest_results(level: float = LEVEL) -> int:

@@ -177,7 +177,7 @@ def _pilot(measuring: Measuring, question: Question) -> list[Sight]:
     noise = [noise for one in measuring.look(range(PILOT)) for noise in one.noise()]
     foreseen = expected(noise, question.looks)
     if foreseen:
-        measuring.new_progress().note(expectation(foreseen, question.looks))
+        measuring.new_progress().note(expectation(foreseen, question.looks, question.label))
     return foreseen
 
 

@@ -8,7 +8,7 @@ Invariant: the same series gives the same answer; permutations are always the sa
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,11 +20,12 @@ PERMUTATIONS = ((5e-4, 9_999), (0.0, 99_999))
 """Levels from which on, and permutations that resolve them."""
 FINEST = 2e-5
 """Lowest level at which anything can be found: two in as many permutations."""
-_STEPS, _PULSES, _MEMORY = 0.3, 0.5, 0.2
-"""Shares of the level for each reason to believe in a change; a series that is too short for any
-pulse adds their share to that of steps."""
+_LONG, _SHORT = (0.2, 0.5), (0.55, 0.15)
+"""Shares of the level for steps and pulses; in short series three are neighbours by chance."""
 _CLIP = 1.5
 """Size of an outlier in the test of sizes, in reaches of what is usual."""
+_RESOLVED, _WORK = 4, 4_000_000
+"""Permutations of a long series, in ones over the level, or results permuted in all."""
 MARGIN = 1.2
 """Above the rarest arrangement: permutations are a sample."""
 CHUNK = 1_000_000
@@ -66,9 +67,8 @@ def permutations(level: float) -> int:
 def shares_of(length: int, level: float) -> tuple[float, float]:
     """Return the levels of steps and of pulses in a series of some length."""
     rarest = length / math.comb(length, SHORTEST) if length >= SHORTEST else 1.0
-    can_pulse = rarest <= _PULSES * level
-    rest = (1.0 - _MEMORY) * level
-    return (_STEPS * level, _PULSES * level) if can_pulse else (rest, 0.0)
+    step, pulse = _LONG if rarest <= _LONG[1] * level else _SHORT
+    return step * level, pulse * level
 
 
 def surviving(series: FloatArray, items: Sequence[Item], level: float) -> list[tuple[Item, float]]:
@@ -81,33 +81,13 @@ def surviving(series: FloatArray, items: Sequence[Item], level: float) -> list[t
         if p_value == 1.0 and item[1:]:  # No pulse, but two steps?
             ends = zip(([], item[:1]), item, strict=True)
             p_value = max(_p_of(series, sorted([*places, *a]), (b,), step) for a, b in ends)
-        if p_value == 1.0:
-            p_value = _memory_p(series - levels_between(series, places), _MEMORY * level)
         if p_value < 1.0:
             kept.append((item, p_value))
     return kept
 
 
-def _memory_p(rest: FloatArray, share: float) -> float:
-    """Return the p-value of results that do not depend on those before; 1 if it is no surprise.
-
-    Where they do (von Neumann's ratio), permutation says nothing on steps: likelihood alone does.
-    """
-    reach = usual_reach(rest)
-    rest = np.clip(rest, -reach, reach) if reach else rest
-    count = permutations(share)
-    random = np.random.default_rng(SEED)
-    shuffled = random.permuted(np.tile(rest, (count, 1)), axis=1)
-    squares = (np.diff(shuffled, axis=1) ** 2).sum(axis=1)
-    below = int(np.count_nonzero(squares <= (np.diff(rest) ** 2).sum() * (1.0 + 1e-9)))
-    p_value = (1 + below) / (1 + count)
-    return p_value if p_value <= share else 1.0
-
-
 def _p_of(series: FloatArray, places: Sequence[int], item: Item, share: float) -> float:
     """Return the p-value of an item beside the changes that are known, 1 if above a share."""
-    if share <= 0.0:
-        return 1.0
     rest = series - levels_between(series, places)
     reach = _CLIP * usual_reach(rest)
     rest = np.clip(rest, -reach, reach) if reach else rest
@@ -117,13 +97,28 @@ def _p_of(series: FloatArray, places: Sequence[int], item: Item, share: float) -
     part = rest[start:stop] - rest[start:stop].mean()
     size = float(rest[inside].sum() - len(inside) * rest[start:stop].mean())
     observed = size**2 / (len(inside) * (1.0 - len(inside) / part.size))
+    arrangements = series.size if item[1:] else 2 * (len(places) + 1)
+    rarest = arrangements / math.comb(series.size, len(inside))
+    least = rarest if item[1:] else MARGIN * rarest
+    if least > share:
+        return 1.0
+    p_value = accidents(
+        rest, observed, lambda rows: _largest(rows, ends, is_pulse=len(item) > 1), share
+    )
+    return max(least, p_value)
+
+
+def accidents(
+    rest: FloatArray, observed: float, largest: Callable[[FloatArray], FloatArray], share: float
+) -> float:
+    """Return the share of permutations with as large a statistic, 1 if above a share."""
     count, above = permutations(share), 0
+    count = min(count, max(math.ceil(_RESOLVED / share), _WORK // rest.size))
     random = np.random.default_rng(SEED)
     rows = max(min(CHUNK // (4 * rest.size), 1_000), 1)
     for first in range(0, count, rows):
         shuffled = random.permuted(np.tile(rest, (min(rows, count - first), 1)), axis=1)
-        largest = _largest(shuffled, ends, is_pulse=len(item) > 1)
-        above += int(np.count_nonzero(largest >= observed * (1.0 - 1e-9)))
+        above += int(np.count_nonzero(largest(shuffled) >= observed * (1.0 - 1e-9)))
         if above > share * (1 + count):
             return 1.0
     return (1 + above) / (1 + count)
@@ -134,10 +129,17 @@ def _largest(rows: FloatArray, ends: Sequence[int], *, is_pulse: bool) -> FloatA
     found = np.zeros(len(rows))
     for start, stop in pairwise(ends):
         size = stop - start
+        if size < 2 * SHORTEST:
+            continue
         part = rows[:, start:stop] - rows[:, start:stop].mean(axis=1, keepdims=True)
         sums = np.concatenate([np.zeros((len(rows), 1)), np.cumsum(part, axis=1)], axis=1)
-        for width in range(SHORTEST, min(size - SHORTEST, WIDEST if is_pulse else size) + 1):
-            inside = sums[:, width:] - sums[:, :-width] if is_pulse else sums[:, width : width + 1]
+        widths = np.arange(SHORTEST, size - SHORTEST + 1)
+        if not is_pulse:
+            weight = sums[:, widths] ** 2 / (widths * (1.0 - widths / size))
+            found = np.maximum(found, weight.max(axis=1))
+            continue
+        for width in widths[widths <= WIDEST]:
+            inside = sums[:, width:] - sums[:, :-width]
             weight = (inside**2).max(axis=1) / (width * (1.0 - width / size))
             found = np.maximum(found, weight)
     return found

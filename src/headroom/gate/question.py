@@ -141,3 +141,7 @@ class Question(Options):
     def looks(self) -> list[int]:
         """Blocks after which a gate looks."""
         return [self.runs] if self.runs else first_looks(self.max_runs)
+
+    def label(self, metric: str) -> str:
+        """Return how a note calls a metric: by its name, unless a front knows better."""
+        return metric

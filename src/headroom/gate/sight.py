@@ -10,7 +10,7 @@ excludes the threshold.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from headroom.gate.result import Noise, Row, Sight, Suspicion
@@ -126,21 +126,23 @@ def blind_sights(sights: Iterable[Sight], *, named: bool) -> list[Sight]:
     return found
 
 
-def expectation(foreseen: Sequence[Sight], looks: Sequence[int]) -> str:
+def expectation(
+    foreseen: Sequence[Sight], looks: Sequence[int], label: Callable[[str], str]
+) -> str:
     """Return what a gate will see as a sentence, the sharpest metrics first.
 
     Examples
     --------
     >>> wall = Sight(arm="A", metric="wall_s", detectable=0.18, most=0.09)
-    >>> expectation([wall], [25, 100])
-    'the gate will see slowdowns from: wall_s 18% on (25 blocks), 9% (100)'
+    >>> expectation([wall], [25, 100], lambda metric: metric.removesuffix("_s"))
+    'the gate will see slowdowns from: wall 18% on (25 blocks), 9% (100)'
     """
     first, last = looks[0], looks[-1]
     said = []
     for one in sorted(foreseen, key=lambda one: one.detectable)[:_SAID]:
         most = f", {format_limit(one.most)} ({last})" if one.most and last > first else ""
         levels = [f"{name}={level}" for name, level in one.levels.items()]
-        where = " ".join([one.experiment, *levels, one.metric]).strip()
+        where = " ".join([one.experiment, *levels, label(one.metric)]).strip()
         said.append(f"{where} {format_limit(one.detectable)} on ({first} blocks){most}")
     rest = len(foreseen) - _SAID
     return f"the gate will see slowdowns from: {'; '.join(said)}" + (

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from headroom.gate import changes, permuted
-from headroom.gate.changes import LEVEL, changes_of, outside_of, results_after
+from headroom.gate.changes import LEVEL, changes_of, outside_of, results_after, spread_of
 
 
 def noise(count: int, *, seed: int) -> np.ndarray:
@@ -115,3 +115,39 @@ def test_a_level_below_what_permutations_resolve_counts_as_the_finest(
     monkeypatch.setattr(permuted, "PERMUTATIONS", ((0.0, 999),))
     monkeypatch.setattr(changes, "FINEST", 1e-3)
     assert changes.fewest_results(1e-9) == changes.fewest_results(1e-3)
+
+
+def test_noise_that_remembers_shows_a_change_no_more_often_than_stated_and_its_step_is_found() -> (
+    None
+):
+    alarms = found = 0
+    for seed in range(150):
+        series = np.random.default_rng(seed).normal(size=40)
+        for place in range(1, 40):
+            series[place] = 0.5 * series[place - 1] + 0.75**0.5 * series[place]
+        alarms += bool(changes_of(np.exp(0.01 * series).tolist()))
+        series[20:] += 8.0
+        found += 20 in [change.place for change in changes_of(np.exp(0.01 * series).tolist())]
+    assert alarms <= stats.binom.isf(1e-4, 150, LEVEL)
+    assert found > 140
+
+
+def test_a_wider_spread_and_the_step_before_it_are_both_found() -> None:
+    """The step is as large as the wide noise: only the quiet part by itself shows it."""
+    steps = spreads = 0
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(size=60)
+        noise[40:] *= 8.0
+        noise[20:] += 8.0
+        changes = changes_of(noise.tolist())
+        steps += any(abs(change.place - 20) <= 1 for change in changes)
+        spread = spread_of(noise.tolist(), changes)
+        spreads += spread is not None and abs(spread.place - 40) <= 3
+    assert min(steps, spreads) >= 18
+
+
+def test_a_level_that_walks_has_no_other_spread() -> None:
+    randoms = map(np.random.default_rng, range(150))
+    walks = [np.cumsum(random.normal(size=40)).tolist() for random in randoms]
+    false = sum(spread_of(walk, changes_of(walk)) is not None for walk in walks)
+    assert false <= stats.binom.isf(1e-4, 150, LEVEL)

@@ -33,5 +33,5 @@ def test_the_pilot_foresees_what_the_scatter_lets_a_look_see(blocks: int) -> Non
     assert one.detectable == pytest.approx(
         np.expm1(2.9265 * 0.05 * (2 / blocks / 0.955) ** 0.5), rel=1e-3
     )
-    assert "wall_s" in expectation([one], [blocks])
+    assert "wall_s" in expectation([one], [blocks], str)
     assert expected([msgspec.structs.replace(noise, scatter=None)], [blocks]) == []

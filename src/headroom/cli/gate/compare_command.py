@@ -20,6 +20,7 @@ from headroom.gate.result import ComparisonResult
 from headroom.output_file import write_output
 from headroom.report.compared.page import render_comparison_page
 from headroom.report.compared.terminal import render_comparison
+from headroom.report.words import label_metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,10 @@ class CompareCommand(Question):
     as_json: options.AsJson = False
     quiet: options.Quiet = False
     color: options.Color = ColorMode.AUTO
+
+    def label(self, metric: str) -> str:
+        """Return how tables call a metric."""
+        return label_metric(metric)
 
 
 @options.command(CompareCommand)

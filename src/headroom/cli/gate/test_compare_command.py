@@ -102,6 +102,12 @@ def test_a_faster_command_passes_the_gate_and_the_answer_says_so_in_80_columns()
     assert max(map(len, answer.stdout.splitlines())) <= 80
 
 
+def test_what_a_gate_will_see_is_said_with_the_names_of_the_tables() -> None:
+    words = ("true", "true x", "--metric", "peak_memory_bytes", "--runs", "9")
+    answer = CliRunner().invoke(app, ["compare", *words, "--fail-on-regression", "90%"])
+    assert "the gate will see slowdowns from: peak memory " in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("verdict", "code"),
     [("passed", 0), ("regression", 3), ("blind", 4), ("missing", 1), ("unconfirmed", 1)],

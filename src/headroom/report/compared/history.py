@@ -5,8 +5,10 @@ Invariant: restates `HistoryResult`.
 
 from collections.abc import Sequence
 
+import msgspec
 from rich.console import Console
 
+from headroom.experiment.protocol.system import Value
 from headroom.gate.changes import Change, Spread, pulses_of
 from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
@@ -19,7 +21,8 @@ from headroom.report.terminal.screen import Screen
 from headroom.report.words import count_noun, join_words, label_metric, title_metric
 
 _BARS = "▁▂▃▄▅▆▇█"
-_BARS_AT_MOST = 24
+_COLUMNS_A_BAR = 5
+"""Columns of the terminal for each bar of a course: names of metrics then fit into 80."""
 _SENTENCES, _ROWS, _FIGURES = 8, 60, 24
 _FACTS = 3
 
@@ -195,7 +198,7 @@ def level_sentence(result: HistoryResult) -> str:
     series = count_noun(len(result.series), "series", "series")
     return (
         f"{series}; without a step, one is reported in at most about {format_limit(result.level)} "
-        "of cases, also if the machine drifts."
+        "of cases, up to 4 times as often if the level walks at random."
     )
 
 
@@ -211,12 +214,14 @@ def render_history(result: HistoryResult, console: Console) -> None:
         for number, sentence in enumerate(sentences):
             screen.item("" if number else head, sentence)
     shown = result.series[:_ROWS]
+    most = console.width // _COLUMNS_A_BAR
+    same = set.intersection(*({*series.levels.items()} for series in result.series))
     is_unicode = console.encoding.lower().startswith("utf")
     screen.table(
         [
-            Column("Point", [label_place(series) or "all" for series in shown]),
+            Column("Point", [_place(series, same) for series in shown]),
             Column("Metric", [title_metric(series.metric) for series in shown]),
-            *([Column("Course", [bars(series) for series in shown])] if is_unicode else []),
+            *([Column("Course", [bars(series, most) for series in shown])] if is_unicode else []),
             Column("First", [_value(series, 0) for series in shown], is_number=True),
             Column("Last", [_value(series, -1) for series in shown], is_number=True),
             Column("Changes", [_count(series) for series in shown]),
@@ -225,6 +230,12 @@ def render_history(result: HistoryResult, console: Console) -> None:
     )
     if rest := rest_note(len(shown), len(result.series), "series"):
         screen.line(rest, "dim")
+
+
+def _place(series: HistorySeries, same: set[tuple[str, Value]]) -> str:
+    """Return the levels of a series that another one does not have."""
+    levels = {name: level for name, level in series.levels.items() if (name, level) not in same}
+    return label_place(msgspec.structs.replace(series, levels=levels)) or "all"
 
 
 def _count(series: HistorySeries) -> str:
@@ -241,10 +252,10 @@ def _value(series: HistorySeries, place: int) -> str:
     return format_quantity(series.results[place].value, series.unit, metric=series.metric)
 
 
-def bars(series: HistorySeries) -> str:
-    """Return the course of a series as bars from its smallest to its largest value."""
+def bars(series: HistorySeries, most: int) -> str:
+    """Return the course of a series as so many bars from its smallest to its largest value."""
     values = [found.value for found in series.results]
-    count = min(len(values), _BARS_AT_MOST)
+    count = min(len(values), most)
     means = [
         sum(part) / len(part)
         for n in range(count)

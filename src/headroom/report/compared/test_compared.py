@@ -119,6 +119,24 @@ def test_a_history_of_any_length_is_drawn(count: int) -> None:
     assert "<b>" not in render_history_page(history)
 
 
+def test_points_of_a_history_are_called_by_what_differs() -> None:
+    found = Found(date="2027-01-01", commit="", value=5.0, low=None, high=None, count=1)
+    series = [
+        HistorySeries(
+            experiment="", levels={"users": users, "mode": "safe"}, metric="wall_s", unit="s",
+            better="low", results=[found],
+        )
+        for users in (1, 100)
+    ]  # fmt: skip
+    history = HistoryResult(
+        study="s", title="s", series=series, level=0.01, series_level=0.005, fewest=11
+    )
+    file = io.StringIO()
+    render_history(history, Console(file=file, width=80, no_color=True))
+    assert "users = 100   Wall time" in file.getvalue()
+    assert "mode" not in file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("before", "now", "words"),
     [
