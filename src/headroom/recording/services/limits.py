@@ -15,6 +15,7 @@ from pathlib import Path
 from headroom.recording.services.table import LimitsTable
 
 PREFIX = "headroom-"
+_SELF = Path("/proc/self")
 _PERIOD_US = 100_000
 _PAUSE_S = 0.01
 _TRIES = 200
@@ -33,11 +34,19 @@ class Hierarchy:
         return controller in self.controllers or (controller, self.version) == ("cpuacct", 2)
 
 
-def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
-    """Return the hierarchies of this machine; empty without control groups."""
+def hierarchies(proc: Path = _SELF, mounts_of: Path | None = None) -> list[Hierarchy]:
+    """Return the hierarchies with the groups of a process; empty without control groups.
+
+    Parameters
+    ----------
+    proc
+        Folder of the process in /proc.
+    mounts_of
+        That of a process whose mounts show them: a container has others. None: the same.
+    """
     try:
         groups = (proc / "cgroup").read_text(encoding="utf-8").splitlines()
-        mounts = (proc / "mounts").read_text(encoding="utf-8").splitlines()
+        mounts = ((mounts_of or proc) / "mounts").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
     own = {names: path for _, names, path in (line.split(":", 2) for line in groups)}

@@ -1,0 +1,135 @@
+"""`headroom observe`: attach to a server that runs, and say how much more it carries."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from headroom.cli import options, session
+from headroom.cli.output import ColorMode, error_console, print_lines, result_console, write_json
+from headroom.cli.study.run_command import RunCommand, run_study
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.observe.answer import answer_of
+from headroom.observe.counters import Counters
+from headroom.observe.rates.spec import adapters_of
+from headroom.observe.shown import sentences
+from headroom.observe.study import folder_name, study_files, write_study
+from headroom.observe.targets import target_of
+from headroom.observe.windows import Observation
+from headroom.observe.windows import observe as observe_target
+from headroom.units import parse_quantity
+
+_WINDOWS = 60
+"""Windows of an observation, unless they would be shorter or longer than these (s)."""
+_SHORTEST_S, _LONGEST_S = 0.25, 10.0
+_LABEL = 10
+
+
+def observe(
+    *,
+    pid: Annotated[
+        int, typer.Option("--pid", metavar="PID", min=0, help="A process with its descendants.")
+    ] = 0,
+    cgroup: Annotated[
+        str,
+        typer.Option(
+            "--cgroup",
+            metavar="GROUP",
+            help="A control group: its folder, or a part of its name, such as the number of a "
+            "container or pod.",
+        ),
+    ] = "",
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Who listens there.")
+    ] = 0,
+    service: Annotated[
+        str, typer.Option("--service", metavar="UNIT", help="A unit of systemd.")
+    ] = "",
+    for_: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long; Ctrl-C ends it earlier.")
+    ] = "10min",
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rate",
+            metavar="[NAME=]KIND:PLACE",
+            help="A counter of completed operations; repeatable, the first is the load. "
+            "`command:CMD` prints one; the guide lists further kinds.",
+        ),
+    ] = None,
+    window: Annotated[
+        str, typer.Option("--window", metavar="TIME", help="Length of a window. [default: 1/60]")
+    ] = "",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", metavar="FOLDER", help="Folder of the study to make. [default: observed-NAME]"
+        ),
+    ] = None,
+    full_statements: Annotated[
+        bool,
+        typer.Option("--full-statements", help="Texts of statements in full, with their values."),
+    ] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Observe a server that runs: what limits it, and how much more it carries.
+
+    Reads counters only and changes nothing. The result is a study folder with the recorded load
+    and a model, for `show`, `report`, `run`, `what-if` and `compare`.
+    """
+    target = target_of(pid=pid, cgroup=cgroup, port=port, service=service)
+    folder = to or Path(folder_name(target.label))
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudyError(
+            f"{folder} exists and is not an empty folder",
+            cure="choose another folder with --to; observe never overwrites anything",
+        )
+    adapters = adapters_of(rate or [], full_statements=full_statements)
+    for adapter in adapters.values():
+        adapter.count()
+    for_s = parse_quantity(for_, "s")
+    shortest_s = max([_SHORTEST_S, *(one.shortest_s for one in adapters.values())])
+    window_s = min(max(for_s / _WINDOWS, shortest_s), _LONGEST_S)
+    window_s = parse_quantity(window, "s") if window else window_s
+    console = error_console(color)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console,
+        transient=True, disable=quiet or not console.is_terminal,
+    ) as progress:  # fmt: skip
+        bar = progress.add_task(target.label, total=for_s)
+        seen = observe_target(
+            Counters(target), adapters, for_s=for_s, window_s=window_s,
+            say=lambda passed_s: progress.update(bar, completed=passed_s),
+        )  # fmt: skip
+    _finish(seen, folder, as_json=as_json, quiet=quiet, color=color)
+
+
+def _finish(
+    seen: Observation, folder: Path, *, as_json: bool, quiet: bool, color: ColorMode
+) -> None:
+    if not seen.windows:
+        raise EnvironmentUnfitError(
+            f"no window of {seen.target} counts: {_why(seen)}",
+            cure="observe longer, or remove what disturbs",
+        )
+    answer, series = answer_of(seen)
+    write_study(folder, study_files(seen, answer, series))
+    lines = [f"{label:<{_LABEL}}{text}" if label else text for label, text in sentences(answer)]
+    (folder / "README.md").write_text("\n".join(["# Observed", "", *lines, ""]), encoding="utf-8")
+    if as_json:
+        write_json("observation", answer)
+        return
+    console = result_console(color)
+    for line in lines:
+        print_lines(console, line)
+    session.note(f"the study is in {folder}: headroom show {folder}", quiet=quiet)
+    run_study(RunCommand(study=folder, quiet=True, color=color))
+
+
+def _why(seen: Observation) -> str:
+    if seen.gaps:
+        return seen.gap
+    return "a hypervisor took the processors" if seen.stolen else "it was stopped at once"
