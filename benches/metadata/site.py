@@ -19,7 +19,7 @@ import msgspec
 
 from benches.folders import new_folder
 from headroom.experiment.protocol.system import Value
-from headroom.recording.observers.postgres import Connection, Login
+from headroom.recording.observers.postgres import Connection
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.services.keeper import Keeper, remove_leftovers
 from headroom.recording.services.kinds import as_other_user
@@ -185,7 +185,7 @@ class Site:
     @contextmanager
     def connected(self, database: str = "postgres") -> Iterator[Connection]:
         """Yield a connection to a database."""
-        connection = Connection(HOST, int(self.words["db.port"]), Login(database=database))
+        connection = Connection(HOST, int(self.words["db.port"]), database)
         try:
             yield connection
         finally:

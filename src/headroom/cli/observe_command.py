@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -12,18 +13,16 @@ from headroom.cli.study.run_command import RunCommand, run_study
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.observe.answer import answer_of
 from headroom.observe.counters import Counters
-from headroom.observe.rates.spec import adapters_of
+from headroom.observe.rates.adapter import KINDS, adapters_of
 from headroom.observe.shown import sentences
-from headroom.observe.study import folder_name, study_files, write_study
+from headroom.observe.study import folder_name, write_study
 from headroom.observe.targets import target_of
-from headroom.observe.windows import Observation
 from headroom.observe.windows import observe as observe_target
 from headroom.units import parse_quantity
 
 _WINDOWS = 60
 """Windows of an observation, unless they would be shorter or longer than these (s)."""
 _SHORTEST_S, _LONGEST_S = 0.25, 10.0
-_LABEL = 10
 
 
 def observe(
@@ -54,18 +53,16 @@ def observe(
         typer.Option(
             "--rate",
             metavar="[NAME=]KIND:PLACE",
-            help="A counter of completed operations; repeatable, the first is the load. "
-            "`command:CMD` prints one; the guide lists further kinds.",
+            help="A counter of completed operations; repeatable, the first is the load. Kinds: "
+            f"{', '.join(KINDS)}.",
         ),
     ] = None,
     window: Annotated[
-        str, typer.Option("--window", metavar="TIME", help="Length of a window. [default: 1/60]")
+        str, typer.Option("--window", metavar="TIME", help="Length of a window [a 60th].")
     ] = "",
     to: Annotated[
         Path | None,
-        typer.Option(
-            "--to", metavar="FOLDER", help="Folder of the study to make. [default: observed-NAME]"
-        ),
+        typer.Option("--to", metavar="FOLDER", help="Folder of the study [observed-NAME]."),
     ] = None,
     full_statements: Annotated[
         bool,
@@ -92,8 +89,7 @@ def observe(
         adapter.count()
     for_s = parse_quantity(for_, "s")
     shortest_s = max([_SHORTEST_S, *(one.shortest_s for one in adapters.values())])
-    window_s = min(max(for_s / _WINDOWS, shortest_s), _LONGEST_S)
-    window_s = parse_quantity(window, "s") if window else window_s
+    window_s = parse_quantity(window, "s") if window else min(for_s / _WINDOWS, _LONGEST_S)
     console = error_console(color)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console,
@@ -101,35 +97,22 @@ def observe(
     ) as progress:  # fmt: skip
         bar = progress.add_task(target.label, total=for_s)
         seen = observe_target(
-            Counters(target), adapters, for_s=for_s, window_s=window_s,
+            Counters(target), adapters, for_s=for_s, window_s=max(window_s, shortest_s),
             say=lambda passed_s: progress.update(bar, completed=passed_s),
         )  # fmt: skip
-    _finish(seen, folder, as_json=as_json, quiet=quiet, color=color)
-
-
-def _finish(
-    seen: Observation, folder: Path, *, as_json: bool, quiet: bool, color: ColorMode
-) -> None:
     if not seen.windows:
+        why = "a hypervisor took the processors" if seen.stolen else "it was stopped at once"
         raise EnvironmentUnfitError(
-            f"no window of {seen.target} counts: {_why(seen)}",
+            f"no window of {seen.target} counts: {seen.gap or why}",
             cure="observe longer, or remove what disturbs",
         )
-    answer, series = answer_of(seen)
-    write_study(folder, study_files(seen, answer, series))
-    lines = [f"{label:<{_LABEL}}{text}" if label else text for label, text in sentences(answer)]
-    (folder / "README.md").write_text("\n".join(["# Observed", "", *lines, ""]), encoding="utf-8")
+    answer = answer_of(seen)
+    lines = [f"{label:<10}{text}" if label else text for label, text in sentences(answer, seen)]
+    write_study(folder, seen, answer, lines)
     if as_json:
-        write_json("observation", answer)
+        write_json("observation", msgspec.to_builtins(answer) | {"observed": seen})
         return
-    console = result_console(color)
     for line in lines:
-        print_lines(console, line)
+        print_lines(result_console(color), line)
     session.note(f"the study is in {folder}: headroom show {folder}", quiet=quiet)
     run_study(RunCommand(study=folder, quiet=True, color=color))
-
-
-def _why(seen: Observation) -> str:
-    if seen.gaps:
-        return seen.gap
-    return "a hypervisor took the processors" if seen.stolen else "it was stopped at once"

@@ -35,32 +35,6 @@ with socket.create_server(("127.0.0.1", 0)) as server:
         os.pwrite(file, b"%12d" % count, 0)
         connection.sendall(line)
 """
-SHOWN = ["study.toml", "recorded/observed.json", "README.md"]
-
-
-class Client:
-    """Sends requests at rates that change, until it is told to stop."""
-
-    def __init__(self, port: int) -> None:
-        self.link = socket.create_connection(("127.0.0.1", port))
-        self.answers = self.link.makefile("rb")
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self._run)
-
-    def used(self) -> tuple[float, float]:
-        """Return the requests and the processor time (s) that the server has counted."""
-        self.link.sendall(b"used\n")
-        count, cpu_s = self.answers.readline().split()
-        return float(count), float(cpu_s)
-
-    def _run(self) -> None:
-        pauses_s = [0.1, 0.05, 0.025, 0.016]
-        for number in range(10_000):
-            pause_s = pauses_s[number // 12 % len(pauses_s)]
-            if self.stopped.wait(pause_s):
-                return
-            self.link.sendall(b"x\n")
-            self.answers.readline()
 
 
 @pytest.fixture
@@ -79,16 +53,31 @@ def test_an_observed_server_costs_what_it_counts_itself_and_its_folder_is_a_stud
     """Oracle: getrusage of the server over its requests. All of its time is in the windows."""
     process, port = server
     monkeypatch.chdir(tmp_path)
-    client = Client(port)
-    before = client.used()
-    client.thread.start()
+    stopped = threading.Event()
+    link = socket.create_connection(("127.0.0.1", port))
+    answers = link.makefile("rb")
+
+    def asked(line: bytes) -> bytes:
+        link.sendall(line)
+        return answers.readline()
+
+    def load() -> None:
+        for number in range(10_000):
+            if stopped.wait((0.1, 0.05, 0.025, 0.016)[number // 12 % 4]):
+                return
+            asked(b"x\n")
+
+    before = [float(one) for one in asked(b"used\n").split()]
+    client = threading.Thread(target=load)
+    client.start()
     rate = f"requests=command:cat {tmp_path / 'count'}"
     words = ["observe", "--pid", str(process.pid), "--rate", rate, "--for", "6s", "--quiet"]
     found = CliRunner().invoke(app, [*words, "--to", "seen", "--json"])
-    client.stopped.set()
-    client.thread.join()
-    after = client.used()
-    client.link.close()
+    stopped.set()
+    client.join()
+    after = [float(one) for one in asked(b"used\n").split()]
+    answers.close()
+    link.close()
     assert found.exit_code == 0, found.output
     answer = json.loads(found.stdout)["content"]
     truth_s = (after[1] - before[1]) / (after[0] - before[0])
@@ -97,15 +86,12 @@ def test_an_observed_server_costs_what_it_counts_itself_and_its_folder_is_a_stud
     done = sum(one["values"]["throughput"] for one in windows)
     # Windows have nearly one length; a request may begin in one and end in the next.
     assert busy / done == pytest.approx(truth_s, rel=0.1)
-    assert answer["costs"][0]["operation"] == "requests"
     assert answer["costs"][0]["value_s"] == pytest.approx(truth_s, rel=0.3)
-    assert answer["own_cpu"] > 0.0
+    assert answer["observed"]["own_cpu"] > 0.0
     shown = CliRunner().invoke(app, ["run", "seen", "--quiet"])
-    assert shown.exit_code == 0, shown.output
-    assert "How much more can process" in shown.stdout
-    assert CliRunner().invoke(app, ["report", "seen"]).exit_code == 0
-    same = CliRunner().invoke(app, ["compare", "seen", "seen"])
-    assert same.exit_code == 0, same.output
+    assert "How much more can process" in shown.stdout, shown.output
+    for words in (["show", "seen"], ["report", "seen"], ["compare", "seen", "seen"]):
+        assert CliRunner().invoke(app, words).exit_code == 0
 
 
 def test_ctrl_c_ends_an_observation_with_what_it_has(
@@ -123,24 +109,19 @@ def test_ctrl_c_ends_an_observation_with_what_it_has(
     assert observing.returncode == 0, errors
     assert "does nearly nothing" in out
     folder = tmp_path / f"observed-process-{process.pid}"
-    assert [place for place in SHOWN if (folder / place).exists()] == SHOWN
+    for place in ("study.toml", "recorded/observed.json", "README.md"):
+        assert (folder / place).exists()
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--pid", "999999999"], "there is no process 999999999"),
-        (["--pid", "1", "--rate", "redis://127.0.0.1:1"], "redis at 127.0.0.1:1 does not answer"),
-        (["--pid", "1", "--rate", "log:/nowhere"], "/nowhere cannot be read"),
-        (["--pid", "1", "--to", "."], "exists and is not an empty folder"),
+        (["--rate", "redis://127.0.0.1:1"], "127.0.0.1:1 does not answer: Connection refused"),
+        (["--to", "."], "exists and is not an empty folder"),
     ],
 )
-def test_a_mistake_is_said_before_anything_is_observed(
-    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.chdir(tmp_path)
-    found = CliRunner().invoke(app, ["observe", *words])
-    assert found.exit_code in {1, 2}
+def test_a_mistake_is_said_before_anything_is_observed(words: list[str], message: str) -> None:
+    found = CliRunner().invoke(app, ["observe", "--pid", "1", *words])
+    assert found.exit_code != 0
     assert message in found.output
     assert "hint:" in found.output

@@ -1,4 +1,4 @@
-"""The model of an observed server: open arrivals, one queue, the processors that are left to it."""
+"""The model `observed_server`: open arrivals, one queue, the processors that are left to it."""
 
 import math
 from typing import Annotated
@@ -6,61 +6,35 @@ from typing import Annotated
 from headroom.experiment.protocol.model_parameters import parameter
 from headroom.simulation import Model, exponential
 
-_OBSERVED = "assumed: a round number; `headroom observe` writes what it saw"
+_ROUND = "assumed: a round number; `headroom observe` writes what it saw"
+_LOAD = parameter(unit="1", low=1e-3, high=1e6, source=_ROUND, description="Load, 1 as observed")
+_RATE = parameter(unit="1/s", low=1e-6, high=1e9, source=_ROUND, description="Observed rate")
+_SERVICE = parameter(
+    unit="s", low=1e-9, high=3600, source=_ROUND,
+    description="Processor time of an operation of a full server",
+)  # fmt: skip
+_PROCESSORS = parameter(
+    unit="1", low=1e-3, high=1e4, source=_ROUND,
+    description="Processors that a limit and neighbours leave to the server",
+)  # fmt: skip
 
 
 def observed_server(
     *,
-    load: Annotated[
-        float,
-        parameter(
-            unit="1",
-            low=0.001,
-            high=1e6,
-            source=_OBSERVED,
-            description="Load, as a multiple of the observed one",
-        ),
-    ] = 1.0,
-    rate: Annotated[
-        float,
-        parameter(
-            unit="1/s",
-            low=1e-6,
-            high=1e9,
-            source=_OBSERVED,
-            description="Observed operations per second",
-        ),
-    ] = 100.0,
-    service_s: Annotated[
-        float,
-        parameter(
-            unit="s",
-            low=1e-9,
-            high=3600,
-            source=_OBSERVED,
-            description="Processor time of an operation when the processors are full",
-        ),
-    ] = 0.005,
-    processors: Annotated[
-        float,
-        parameter(
-            unit="1",
-            low=0.001,
-            high=10_000,
-            source=_OBSERVED,
-            description="Processors left to the server by its limit and its neighbours",
-        ),
-    ] = 1.0,
+    load: Annotated[float, _LOAD] = 1.0,
+    rate: Annotated[float, _RATE] = 100.0,
+    service_s: Annotated[float, _SERVICE] = 0.005,
+    processors: Annotated[float, _PROCESSORS] = 1.0,
 ) -> Model:
     """Return an open server whose processors need not be a whole number.
 
-    M/M/c with c = processors, rounded up; services take c / processors times as long, so that the
-    capacity is processors / service_s. Utilization = load rate service_s / processors.
-    """  # fmt: skip
+    M/M/c with c = processors, rounded up; services take c / processors times as long, so that
+    utilization = load rate service_s / processors.
+    """
     servers = max(math.ceil(processors - 1e-9), 1)
     model = Model("observed server", time_unit="us")
-    station = model.station("processors", servers=servers)
     operation = model.program("operation")
+    station = model.station("processors", servers=servers)
     operation.use(station, exponential(1e6 * service_s * servers / processors))
     model.open_class("operations", operation, interarrival=exponential(1e6 / (load * rate)))
     return model

@@ -3,165 +3,142 @@
 Invariant: restates `Answer`; what the range seen does not tell is said so, with what would.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from headroom.observe.answer import FULL, THROTTLED, Answer, Cost, Limit
+from headroom.analysis.verdicts.culprits import SATURATED
+from headroom.observe.answer import Answer, Cost, Limit
+from headroom.observe.windows import Observation
 from headroom.quantities import format_bounds, format_given, format_percent
 
+THROTTLED = 0.01
+"""Share of time from which being held back is named."""
 _PARTS = {
-    "quota": "its limit of {room:.3g} processors is",
-    "processors": "the {room:.3g} processors that others leave are",
+    "quota": "its limit of {:.3g} processors is",
+    "processors": "the {:.3g} processors that others leave are",
+    "shared": "the {:.3g} processors that it shares with its clients are",
     "thread": "its only busy thread is",
-    "shared": "the {room:.3g} processors that it shares with its clients are",
 }
-_MORE = "observe while the load varies more (`--for 1h`, over a peak)"
+_UNKNOWN = {
+    "no_rate": "keeps {} busy; without a rate, how much more it carries is unknown.",
+    "idle": "does nearly nothing: no answer.",
+    "few_windows": "keeps {} busy; it was observed too briefly to tell how much more it carries.",
+    "alike": "keeps {} busy; the load varied too little to tell how much more it carries.",
+}
+_COSTS = {
+    "all": " of a processor for one of {}", "user": " in programs", "system": " in the kernel"
+}  # fmt: skip
 _OWN_COST = 0.01
 """Processors of its own from which observing says how to take less."""
-_LOCKS = ("lock", "lwlock")
 _WAITING = 1.0
-"""Clients that wait on average from which a wait is named first."""
+"""Clients that wait for locks on average from which these are named first."""
 
 
-def sentences(answer: Answer) -> Iterator[tuple[str, str]]:
+def sentences(answer: Answer, seen: Observation) -> Iterator[tuple[str, str]]:
     """Yield label and text of each line of the answer; the first label is empty."""
-    yield "", headline(answer)
-    yield "Limit", _limit(answer)
-    yield "Load", _load(answer)
+    yield "", headline(answer, seen)
+    yield "Limit", _limit(answer, seen)
+    yield "Load", _load(answer, seen)
     for cost in answer.costs:
-        yield ("Cost" if cost is answer.costs[0] else ""), _cost(cost, answer)
-    if len(answer.programs) > 1:
-        yield "Programs", _shares(answer.programs)
-    yield "Others", _others(answer)
-    if answer.waits:
-        yield "Waits", _waits(answer)
-    for text in answer.statements:
-        yield "", f"waiting in: {text}"
-    for text in _cautions(answer):
-        yield "! Care", text
-    yield "Own cost", _own_cost(answer)
-
-
-def headline(answer: Answer) -> str:
-    """Return the answer in one sentence."""
-    name, limit = answer.target.partition(" (")[0], answer.limit
-    name = name[:1].upper() + name[1:]
-    if answer.verdict == "carries" and limit.times is not None:
-        times = f"{limit.times:.2g} times this load ({_ends(limit)})"
-        full = format_given((answer.rate or 0.0) * limit.times, "1/s")
-        return f"{name} carries {times}, about {full}, until {_part(limit)} full."
-    if answer.verdict == "at_least" and limit.low is not None:
-        return (
-            f"The range seen cannot tell how much more {name[:1].lower() + name[1:]} carries: "
-            f"between {max(limit.low, 1.0):.2g} and {limit.high or 0.0:.2g} times this load."
-        )
-    return {
-        "no_rate": f"{name} keeps {_busy(limit)} busy; without a rate, how much more it carries is "
-        "unknown.",
-        "idle": f"{name} does nearly nothing: no answer.",
-        "few_windows": f"{name} keeps {_busy(limit)} busy; it was observed too briefly to tell how "
-        "much more it carries.",
-    }.get(
-        answer.verdict,
-        f"{name} keeps {_busy(limit)} busy; the load varied too little to tell how much more it "
-        "carries.",
+        yield ("Cost" if cost is answer.costs[0] else ""), _cost(cost)
+    if len(seen.programs) > 1:
+        whole = sum(seen.programs.values())
+        rows = sorted(seen.programs.items(), key=lambda row: -row[1])[:5]
+        yield "Programs", ", ".join(f"{name} {busy / whole:.0%}" for name, busy in rows)
+    quota = "" if seen.quota is None else f"; its limit is {seen.quota:.3g}"
+    yield (
+        "Others",
+        (
+            f"{seen.mean('others'):.2g} of {seen.usable} processors are busy for others, "
+            f"{seen.mean('steal'):.2g} are taken by the hypervisor{quota}."
+        ),
     )
+    if seen.waits:
+        rows = sorted(seen.waits.items(), key=lambda row: -row[1])
+        shown = ", ".join(f"{name} {clients:.2g}" for name, clients in rows)
+        yield "Waits", f"{shown} clients on average"
+    for text in seen.statements:
+        yield "", f"waiting in: {text}"
+    for text in _cautions(answer, seen):
+        yield "! Care", text
+    more = "; a longer --window takes less" if seen.own_cpu > _OWN_COST else ""
+    yield "Own cost", f"{format_percent(seen.own_cpu)} of a processor{more}"
 
 
-def _ends(limit: Limit) -> str:
-    return f"{max(limit.low or 0.0, 0.0):.2g} to {limit.high or 0.0:.2g}"
+def headline(answer: Answer, seen: Observation) -> str:
+    """Return the answer in one sentence."""
+    name, limit = seen.target.partition(" (")[0], answer.limit
+    if limit.times is None or limit.low is None or limit.high is None:
+        busy = f"{limit.mean:.2g} of {limit.room:.3g} processors ({limit.mean / limit.room:.0%})"
+        return f"{name[0].upper()}{name[1:]} {_UNKNOWN[answer.verdict].format(busy)}"
+    if answer.verdict == "unclear":
+        low = max(limit.low, 1.0)
+        return (
+            f"The range seen cannot tell how much more {name} carries: "
+            f"{low:.2g} to {max(limit.high, low):.2g} times this load."
+        )
+    return (
+        f"{name[0].upper()}{name[1:]} carries {limit.times:.2g} times this load ({limit.low:.2g} "
+        f"to {limit.high:.2g}), about {format_given(answer.rate * limit.times, '1/s')}, until "
+        f"{_part(limit)} full."
+    )
 
 
 def _part(limit: Limit) -> str:
-    return _PARTS["shared" if limit.is_shared else limit.part].format(room=limit.room)
+    return _PARTS[limit.part].format(limit.room)
 
 
-def _busy(limit: Limit) -> str:
-    return f"{limit.busy:.2g} of {limit.room:.3g} processors ({limit.busy / limit.room:.0%})"
-
-
-def _limit(answer: Answer) -> str:
-    limit = answer.limit
-    share = limit.busy / limit.room
-    waiting = {name: answer.waits.get(name, 0.0) for name in _LOCKS}
-    if share >= FULL:
-        return f"{_part(limit)} full now: {share:.0%} busy."
-    if answer.throttled > THROTTLED:
+def _limit(answer: Answer, seen: Observation) -> str:
+    share = answer.limit.mean / answer.limit.room
+    locks = seen.waits.get("lock", 0.0) + seen.waits.get("lwlock", 0.0)
+    if share >= SATURATED:
+        return f"{_part(answer.limit)} full now: {share:.0%} busy."
+    if seen.mean("throttled") > THROTTLED:
         return (
-            f"its limit of processors holds it back in {answer.throttled:.0%} of the time, though "
-            f"only {share:.0%} are busy on average: it comes in bursts."
+            f"its limit of processors holds it back in {seen.mean('throttled'):.0%} of the time, "
+            f"though only {share:.0%} are busy on average: the load comes in bursts."
         )
-    if sum(waiting.values()) >= _WAITING:
+    if locks >= _WAITING:
         return (
-            f"locks: {sum(waiting.values()):.2g} clients wait for them on average, while "
-            f"{share:.0%} of the processors are busy; the headroom of processors does not count."
+            f"locks: {locks:.2g} clients wait for them on average, while {share:.0%} of the "
+            "processors are busy; their headroom does not count."
         )
-    return f"nothing that takes processors limits now: {_part(limit)} {share:.0%} busy."
+    return f"nothing that takes processors limits now: {_part(answer.limit)} {share:.0%} busy."
 
 
-def _load(answer: Answer) -> str:
-    if answer.rate is None:
-        return "no rate: name a counter of operations with --rate, see `headroom observe --help`."
-    low, high = answer.rate_low or 0.0, answer.rate_high or 0.0
+def _load(answer: Answer, seen: Observation) -> str:
+    if not seen.names:
+        return "no rate: name a counter of operations with --rate."
+    low, high = min(seen.rates), max(seen.rates)
     return (
-        f"{format_bounds(answer.rate, None, None, '1/s')} {answer.operation} on average, "
-        f"{format_given(low, '1/s')} to {format_given(high, '1/s')} in {answer.windows} windows."
+        f"{format_given(answer.rate, '1/s')} {seen.names[0]} on average, "
+        f"{format_given(low, '1/s')} to {format_given(high, '1/s')} in {len(seen.windows)} windows."
     )
 
 
-def _cost(cost: Cost, answer: Answer) -> str:
-    part = {"all": "", "user": " in programs", "system": " in the kernel"}[cost.part]
+def _cost(cost: Cost) -> str:
     value = format_bounds(cost.value_s, cost.low_s, cost.high_s, "s")
-    if cost.part != "all":
-        return f"{value}{part}"
-    background = "" if answer.limit.times else ", background included"
-    return f"{value} of a processor for one of {cost.operation}{background}"
+    return value + _COSTS[cost.part].format(cost.operation)
 
 
-def _shares(busy: Mapping[str, float]) -> str:
-    rows = sorted(busy.items(), key=lambda row: -row[1])[:5]
-    whole = sum(busy.values()) or 1.0
-    return ", ".join(f"{name or 'ended'} {value / whole:.0%}" for name, value in rows)
-
-
-def _others(answer: Answer) -> str:
-    limited = "" if answer.quota is None else f"; its limit is {answer.quota:.3g}"
-    names = ", ".join(f"{name} {value:.2g}" for name, value in answer.neighbours.items())
-    return (
-        f"{answer.others:.2g} of {answer.usable} processors are busy for others"
-        f"{f' ({names})' if names else ''}, {answer.steal:.2g} are taken by the hypervisor"
-        f"{limited}."
-    )
-
-
-def _waits(answer: Answer) -> str:
-    rows = sorted(answer.waits.items(), key=lambda row: -row[1])
-    return ", ".join(f"{name} {value:.2g}" for name, value in rows) + " clients on average"
-
-
-def _cautions(answer: Answer) -> Iterator[str]:
-    if answer.verdict in {"carries", "at_least"}:
+def _cautions(answer: Answer, seen: Observation) -> Iterator[str]:
+    if answer.limit.times is not None:
         yield (
             "this counts processors alone: a lock, a pool or a limit of connections takes none and "
             "shows only near its limit."
         )
-    if answer.verdict in {"at_least", "alike", "few_windows"}:
-        yield f"for a better answer, {_MORE}, or let a burst fill the server for 2 s."
-    if answer.limit.is_shared:
+    if answer.verdict in {"unclear", "alike", "few_windows"}:
+        yield (
+            "for a better answer, observe while the load varies more (`--for 1h`, over a peak), or "
+            "let a burst fill the server for 2 s."
+        )
+    if answer.limit.part == "shared":
         yield "the time of others grows with the load: clients on this machine count as its cost."
-    if answer.is_full:
+    if seen.is_full:
         yield (
             "the machine is full: others give way to a busier server, so it may get more than they "
             "leave now."
         )
-    if answer.gaps:
-        yield f"{answer.gaps} windows do not count: {answer.gap}."
-    if answer.stolen:
-        yield (
-            f"{answer.stolen} windows do not count: a hypervisor took more than 5% of the "
-            "processors."
-        )
-
-
-def _own_cost(answer: Answer) -> str:
-    more = "; --window makes it cheaper" if answer.own_cpu > _OWN_COST else ""
-    return f"{format_percent(answer.own_cpu)} of a processor{more}"
+    if seen.gaps:
+        yield f"windows that do not count: {seen.gaps}, {seen.gap}."
+    if seen.stolen:
+        yield f"windows that do not count: {seen.stolen}, a hypervisor took over 5%."

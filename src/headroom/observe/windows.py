@@ -7,39 +7,31 @@ before count.
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from headroom.observe.counters import Counters, Totals, everybody
+import msgspec
+import numpy as np
+
+from headroom.observe.counters import Counters, Totals
 from headroom.observe.rates.adapter import Adapter, AdapterError
 
+MACHINE_FULL = 0.95
+"""Busy share of the usable processors from which others may give way."""
 STOLEN = 0.05
 """Share of the usable processors that a hypervisor takes from which a window does not count."""
-_OTHERS_SHOWN = 3
-_LEAST_SHOWN = 0.01
-"""Processors that a neighbour keeps busy, to be named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """Means between two looks: rates (1/s), and busy processors.
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """Means between two looks: rates (1/s) by adapter, and busy processors.
 
-    Parameters
-    ----------
-    at_s, length_s
-        Its start since that of the observation, and its length.
-    rates
-        Operations per second by adapter.
-    own, user, system, thread
-        Processors that the target, and its busiest thread, keep busy.
-    others, steal
-        Of the processors that it may use, those that other processes keep busy, or a hypervisor.
-    throttled
-        Share of the time in which its limit held it back.
+    `own` are those of the target, in programs, in the kernel and of its busiest thread; of those
+    that it may use, `others` keep some busy and a hypervisor took `steal`; `throttled` is a share of
+    the time.
     """
 
     at_s: float
     length_s: float
-    rates: Mapping[str, float]
+    rates: dict[str, float]
     own: float
     user: float
     system: float
@@ -49,50 +41,53 @@ class Window:
     throttled: float
 
 
-@dataclass(slots=True, kw_only=True)
-class Observation:
+class Observation(msgspec.Struct, kw_only=True):
     """Everything that was observed.
 
     Parameters
     ----------
-    target, usable, quota
-        The target, the processors that it may use, and those that its limit leaves.
+    usable, quota
+        How many processors the target may use, and how many its limit leaves.
     names
-        Of the rates.
-    windows
-        Those that count.
-    stolen, gaps
-        Windows that do not: the hypervisor took too much; a rate could not be read or restarted.
-    gap
-        The last reason for a gap.
-    programs, neighbours
-        Busy processors of each program of the target, and of the busiest other ones.
-    own_cpu
-        Processors that observing took.
-    waits
-        Clients of a database by what they wait for, or whatever else adapters saw.
-    statements
-        What clients most often did while they waited, the most frequent first.
+        Of the rates; the first is the load.
+    stolen, gaps, gap
+        Windows that do not count, as a hypervisor took too much or a rate was missing; the reason.
+    programs, own_cpu
+        Busy processors of each program of the target, and of the observer.
     """
 
     target: str
     usable: int
     quota: float | None
-    names: Sequence[str]
-    windows: list[Window] = field(default_factory=list)
+    names: list[str]
+    windows: list[Window] = []
     stolen: int = 0
     gaps: int = 0
     gap: str = ""
-    programs: Mapping[str, float] = field(default_factory=dict)
-    neighbours: Mapping[str, float] = field(default_factory=dict)
+    programs: dict[str, float] = {}
+    waits: dict[str, float] = {}
+    statements: list[str] = []
     own_cpu: float = 0.0
-    waits: Mapping[str, float] = field(default_factory=dict)
-    statements: Sequence[str] = ()
+
+    def column(self, name: str) -> list[float]:
+        """Return a figure of all windows."""
+        return [float(getattr(one, name)) for one in self.windows]
+
+    def mean(self, values: Sequence[float] | str) -> float:
+        """Return the mean over time of one value for each window, or of their figure."""
+        values = self.column(values) if isinstance(values, str) else values
+        return float(np.average(values, weights=self.column("length_s")))
 
     @property
-    def length_s(self) -> float:
-        """Time (s) of the windows that count."""
-        return sum(one.length_s for one in self.windows)
+    def is_full(self) -> bool:
+        """Whether the machine is full, so that others may give way."""
+        busy = sum(map(self.mean, ("own", "others", "steal")))
+        return busy > MACHINE_FULL * self.usable
+
+    @property
+    def rates(self) -> list[float]:
+        """The load (1/s) in each window; empty without a rate."""
+        return [one.rates[self.names[0]] for one in self.windows] if self.names else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,7 @@ class _Look:
     at_s: float
     totals: Totals
     counts: Mapping[str, float]
-    gap: str = ""
+    gap: str
 
 
 def observe(
@@ -112,38 +107,28 @@ def observe(
     say: Callable[[float], None] = lambda _: None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Observation:
-    """Observe a target.
+    """Observe a target for a time (s), in windows (s); a `KeyboardInterrupt` ends it.
 
-    Parameters
-    ----------
-    for_s, window_s
-        Time (s) of the whole and of a window.
-    say
-        Told the time (s) that has passed.
-    wait
-        Waits for a time (s); a `KeyboardInterrupt` ends the observation.
+    `say` is told the time (s) that has passed.
     """
     found = Observation(
-        target=counters.target.label,
-        usable=len(counters.usable),
-        quota=counters.quota,
+        target=counters.target.label, usable=len(counters.usable), quota=counters.quota,
         names=list(adapters),
-    )
-    began_s, cpu_s, everybody_before = time.monotonic(), _own_cpu_s(), everybody()
-    looks = [_look(counters, adapters)]
+    )  # fmt: skip
+    cpu_s, first = _own_cpu_s(), _look(counters, adapters)
+    last, number = first, 0
     try:
-        while looks[-1].at_s - began_s < for_s:
-            due_s = began_s + window_s * len(looks)
-            wait(max(due_s - time.monotonic(), 0.0))
-            looks.append(_look(counters, adapters))
-            _add(found, began_s, looks[-2], looks[-1])
-            say(looks[-1].at_s - began_s)
+        while last.at_s - first.at_s < for_s - 0.5 * window_s:
+            number += 1
+            wait(max(first.at_s + window_s * number - time.monotonic(), 0.0))
+            before, last = last, _look(counters, adapters)
+            _add(found, first.at_s, before, last)
+            say(last.at_s - first.at_s)
     except KeyboardInterrupt:
         pass
-    length_s = max(time.monotonic() - began_s, 1e-9)
-    programs = counters.by_program(looks[0].totals, looks[-1].totals)
-    found.programs = {name: time_s / length_s for name, time_s in programs.items()}
-    found.neighbours = _neighbours(everybody_before, everybody(), programs, length_s)
+    length_s = max(time.monotonic() - first.at_s, 1e-9)
+    gained_s = counters.by_program(first.totals, last.totals)
+    found.programs = {name: time_s / length_s for name, time_s in gained_s.items()}
     for adapter in adapters.values():
         found.waits = {**found.waits, **adapter.waits()}
         found.statements = [*found.statements, *adapter.statements()]
@@ -154,8 +139,7 @@ def observe(
 
 def _own_cpu_s() -> float:
     """Return the processor time (s) of this process and of the commands that it ran."""
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+    return sum(os.times()[:4])
 
 
 def _look(counters: Counters, adapters: Mapping[str, Adapter]) -> _Look:
@@ -170,20 +154,17 @@ def _look(counters: Counters, adapters: Mapping[str, Adapter]) -> _Look:
 
 def _add(found: Observation, began_s: float, before: _Look, after: _Look) -> None:
     """Add the window between two looks if it counts."""
-    gains = {
-        name: after.counts[name] - before.counts[name]
-        for name in found.names
-        if name in after.counts and name in before.counts
-    }
-    if len(gains) < len(found.names) or min(gains.values(), default=0.0) < 0.0:
-        found.gaps += 1
-        found.gap = after.gap or before.gap or "a counter went back: the server has restarted"
-        return
+    gap = before.gap or after.gap
+    gains = {} if gap else {n: after.counts[n] - before.counts[n] for n in found.names}
+    if min(gains.values(), default=0.0) < 0.0:
+        gap = "a counter went back: the server has started again"
     window = _window(before, after, gains, began_s)
-    if window.steal > STOLEN * found.usable:
+    if gap:
+        found.gaps, found.gap = found.gaps + 1, gap
+    elif window.steal > STOLEN * found.usable:
         found.stolen += 1
-        return
-    found.windows.append(window)
+    else:
+        found.windows = [*found.windows, window]
 
 
 def _window(before: _Look, after: _Look, gains: Mapping[str, float], began_s: float) -> Window:
@@ -205,18 +186,3 @@ def _window(before: _Look, after: _Look, gains: Mapping[str, float], began_s: fl
         steal=(last.steal_s - first.steal_s) / length_s,
         throttled=min((last.throttled_s - first.throttled_s) / length_s, 1.0),
     )
-
-
-def _neighbours(
-    before: Mapping[str, float],
-    after: Mapping[str, float],
-    own: Mapping[str, float],
-    length_s: float,
-) -> dict[str, float]:
-    """Return the busiest programs besides those of the target."""
-    gained = {
-        name: (time_s - before.get(name, 0.0) - own.get(name, 0.0)) / length_s
-        for name, time_s in after.items()
-    }
-    busiest = sorted(gained.items(), key=lambda row: -row[1])[:_OTHERS_SHOWN]
-    return {name: busy for name, busy in busiest if busy > _LEAST_SHOWN}

@@ -31,7 +31,6 @@ from headroom.analysis.results import Estimate, LoadRange, Margin, PointResult, 
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, t_quantile
 from headroom.errors import HeadroomError
 from headroom.experiment.protocol.fit_method import (
-    BoundsPredictions,
     ChoosesLoad,
     DemandEvidence,
     FitsDemands,
@@ -73,8 +72,6 @@ def with_prediction(
     )
     if isinstance(fit.method, FitsDemands):
         return _with_demands(result, experiment, point, fit, fitted)
-    if isinstance(fit.method, BoundsPredictions):
-        return _with_bounds(result, experiment, point, fit.method, fitted)
     if isinstance(fit.method, HasPublishedErrors) and fitted.origin == "measured":
         return _with_published(result, fit.method.published_errors)
     return msgspec.structs.replace(result, prediction=Prediction(kind="unknown"))
@@ -340,28 +337,6 @@ def _without_interval(estimate: Estimate) -> Estimate:
     """Return an estimate of which the model does not say how it depends on the demands."""
     reason = NoInterval(code="no_formula")
     return msgspec.structs.replace(estimate, low=None, high=None, method="none", reason=reason)
-
-
-def _with_bounds(
-    result: PointResult,
-    experiment: PlannedExperiment,
-    point: Point,
-    method: BoundsPredictions,
-    fitted: FittedSet,
-) -> PointResult:
-    """Return a point with the change of its metrics to both ends of what the method allows."""
-    source = answer_source(experiment.system, point.config, list(result.estimates)[:1])
-    answers = _Answers(ModelAnswers(experiment.system, source), point.config)
-    sides = answers.spread(fitted.found.alternatives, only=fitted.values)
-    estimates = {
-        name: with_margin(estimate, fit=sides[name], method=Sides(), degrees=0.0)
-        if name in sides
-        else _without_interval(estimate)
-        for name, estimate in result.estimates.items()
-    }
-    shown = [name for name in experiment.spec.responses if name in sides]
-    prediction = Prediction(kind="published", metrics=shown, source=method.bounds_predictions)
-    return msgspec.structs.replace(result, estimates=estimates, prediction=prediction)
 
 
 def _with_published(result: PointResult, errors: Sequence[PublishedError]) -> PointResult:

@@ -399,14 +399,6 @@ class HasPublishedErrors(Protocol):
 
 
 @runtime_checkable
-class BoundsPredictions(Protocol):
-    """A method whose `alternatives` count all errors of its predictions; optional."""
-
-    bounds_predictions: ClassVar[str]
-    """Where its errors are explained."""
-
-
-@runtime_checkable
 class ChoosesLoad(Protocol):
     """A method that sets a load instead of describing a system; optional for a `FitMethod`."""
 

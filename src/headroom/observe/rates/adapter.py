@@ -1,22 +1,30 @@
-"""What an adapter is: it reads one counter that only grows.
+"""Rates as users name them, ``NAME=KIND:PLACE``: each is read from one counter that only grows.
 
 Invariant: an adapter changes nothing at the server, and leaves its own requests out of the count.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 
-from headroom.errors import HeadroomError
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.protocol.suggestions import suggestion
 
-PATIENCE_S = 2.0
-"""Time (s) that a server has to answer."""
+KINDS: Mapping[str, tuple[str, str]] = {
+    "command": ("texts:command", "runs"),
+    "log": ("log:LogAdapter", "lines"),
+    "nginx": ("texts:nginx", "requests"),
+    "haproxy": ("texts:haproxy", "requests"),
+    "prometheus": ("texts:prometheus", "count"),
+    "redis": ("texts:redis", "commands"),
+    "postgres": ("postgres:PostgresAdapter", "transactions"),
+}
+"""Kind to its maker in this folder and to the name of its rate."""
 
 
 class AdapterError(HeadroomError):
     """A counter cannot be read: what, where, why."""
 
 
-@dataclass(slots=True)
 class Adapter:
     """A counter of completed operations.
 
@@ -24,27 +32,17 @@ class Adapter:
     ----------
     place
         Where it is read, as the user named it.
-
-    Attributes
-    ----------
-    shortest_s
-        Shortest window (s) that it can tell: a database counts a second later.
-    full_statements
-        Whether texts of statements are shown in full.
     """
 
-    place: str
-    shortest_s: float = field(default=0.0, init=False)
-    full_statements: bool = field(default=False, init=False)
+    shortest_s = 0.0
+    """Shortest window (s) that it can tell: a database counts a second later."""
+    full_statements = False
+
+    def __init__(self, place: str) -> None:
+        self.place = place
 
     def count(self) -> float:
-        """Return the completed operations since a start that is the same for all calls.
-
-        Raises
-        ------
-        AdapterError
-            The server does not answer, or does not count.
-        """
+        """Return the completed operations; raise `AdapterError` if the server does not say."""
         raise NotImplementedError
 
     def waits(self) -> Mapping[str, float]:
@@ -56,4 +54,41 @@ class Adapter:
         return ()
 
     def close(self) -> None:
-        """Close connections."""
+        """Close files and connections."""
+
+
+def adapters_of(specs: Sequence[str], *, full_statements: bool = False) -> dict[str, Adapter]:
+    """Return the adapters by the names of their rates.
+
+    Raises
+    ------
+    StudyError
+        A rate is of no known kind, or two have one name.
+
+    Examples
+    --------
+    >>> list(adapters_of(["jobs=command:cat /tmp/jobs", "nginx:http://127.0.0.1/status"]))
+    ['jobs', 'requests']
+    """
+    found: dict[str, Adapter] = {}
+    for spec in specs:
+        head, _, place = spec.partition(":")
+        name, _, kind = head.rpartition("=")
+        if not place or kind not in KINDS:
+            raise StudyError(
+                f"--rate {spec}: unknown kind {kind!r}",
+                cure=f"{suggestion(kind, list(KINDS))}; write KIND:PLACE or NAME=KIND:PLACE",
+            )
+        name = name or KINDS[kind][1]
+        if name in found or not name.isidentifier():
+            raise StudyError(
+                f"--rate {spec}: {name!r} is {'taken' if name in found else 'not a name'}",
+                cure="name each rate: --rate reads=KIND:PLACE",
+            )
+        module, _, maker = KINDS[kind][0].partition(":")
+        make: Callable[[str], Adapter] = getattr(
+            import_module(f"headroom.observe.rates.{module}"), maker
+        )
+        found[name] = make(place)
+        found[name].full_statements = full_statements
+    return found

@@ -3,59 +3,48 @@
 Invariant: nothing before the start counts; a log that is rotated or truncated goes on.
 """
 
-from dataclasses import dataclass, field
+import os
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from headroom.observe.rates.adapter import Adapter, AdapterError
 
 _CHUNK = 1 << 20
 
 
-@dataclass(slots=True)
 class LogAdapter(Adapter):
     """Counts the lines that a file grows by."""
 
-    _file: BinaryIO | None = field(default=None, init=False)
-    _lines: int = field(default=0, init=False)
+    _lines = 0
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        with suppress(OSError):  # `count` says so
+            self._file = Path(place).open("rb")  # noqa: SIM115 - until `close`
+            self._file.seek(0, os.SEEK_END)
 
     def count(self) -> float:
-        """Return the lines appended since the first call."""
+        """Return the lines appended since the start."""
         try:
-            if self._file is None:
-                self._file = self._opened()
-                self._file.seek(0, 2)
-            self._read(self._file)
-            if self._is_another(self._file):
-                self._file.close()
-                self._file = self._opened()
-                self._read(self._file)
-        except OSError as error:
+            self._read()
+            with suppress(FileNotFoundError):  # between two names of a rotation
+                now = Path(self.place).stat()
+                is_same = os.path.samestat(now, os.fstat(self._file.fileno()))
+                if not is_same or now.st_size < self._file.tell():
+                    self._file.close()
+                    self._file = Path(self.place).open("rb")  # noqa: SIM115 - as above
+                    self._read()
+        except (OSError, AttributeError) as error:
             raise AdapterError(
-                f"the log {self.place} cannot be read: {error.strerror}",
+                f"the log {self.place} cannot be read: {getattr(error, 'strerror', 'not opened')}",
                 cure="name a file that this user may read, such as a member of the group adm",
             ) from error
         return float(self._lines)
 
-    def _opened(self) -> BinaryIO:
-        return Path(self.place).open("rb")
-
-    def _read(self, file: BinaryIO) -> None:
-        while chunk := file.read(_CHUNK):
+    def _read(self) -> None:
+        while chunk := self._file.read(_CHUNK):
             self._lines += chunk.count(b"\n")
-
-    def _is_another(self, file: BinaryIO) -> bool:
-        """Return whether the path is another file now, or a shorter one."""
-        try:
-            now = Path(self.place).stat()
-        except FileNotFoundError:  # between two names of a rotation
-            return False
-        own = Path(f"/proc/self/fd/{file.fileno()}").stat()
-        if (now.st_ino, now.st_dev) != (own.st_ino, own.st_dev):
-            return True
-        return now.st_size < file.tell()
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
+        self._file.close()

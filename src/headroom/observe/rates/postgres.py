@@ -1,111 +1,105 @@
 """Transactions of a PostgreSQL server, and what its clients wait for, from its own views.
 
-Every user sees the counters; only a member of `pg_monitor` sees the waits and statements of others.
+`psql` asks, so that passwords, certificates and services work as its users know them. Every user
+sees the counters; only a member of `pg_monitor` sees the waits and statements of others.
 
-Source: PostgreSQL documentation, chapter "The Cumulative Statistics System".
+Source: PostgreSQL documentation, "The Cumulative Statistics System"; `psql`.
 """
 
 import os
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from urllib.parse import unquote, urlsplit
 
 from headroom.observe.rates.adapter import Adapter, AdapterError
-from headroom.recording.observers.postgres import Login, PostgresWatch, ServerError
+from headroom.recording.observers.postgres import SELECT_WAITS, WAITS
 
-_INTERVAL_S = 0.5
-_PORT = 5432
-_COUNT = (
-    "select sum(xact_commit + xact_rollback) from pg_stat_database "
-    "where datname = current_database() or {everything}"
-)
+_ASK = ("psql", "--no-psqlrc", "--no-align", "--tuples-only", "--quiet", "--no-password")
+_COUNT = "select sum(xact_commit + xact_rollback) from pg_stat_database"
 _STATEMENTS = (
-    "select query from pg_stat_activity where state = 'active' and "
-    "backend_type = 'client backend' and wait_event_type <> 'Client' and pid <> pg_backend_pid()"
+    "select translate(query, E'\\n', ' ') from pg_stat_activity where state = 'active' and "
+    "pid <> pg_backend_pid() and backend_type = 'client backend' and wait_event_type <> 'Client'"
 )
+_END = "no more rows"
 _SHORT = 60
 _SHOWN = 3
 _VALUES = re.compile(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
 
 
-@dataclass(slots=True)
 class PostgresAdapter(Adapter):
-    """Asks a server ``//USER:PASSWORD@HOST:PORT/DATABASE``; without a database all count.
+    """Asks a server ``//USER:PASSWORD@HOST:PORT/DATABASE``; the transactions of all count."""
 
-    A host that starts with ``%2F`` is the folder of its socket; `PGUSER` and `PGPASSWORD` count
-    where the URL has none.
-    """
+    shortest_s = 2.0
 
-    _watch: PostgresWatch | None = field(default=None, init=False)
-    _asked: int = field(default=0, init=False)
-    _seen: Counter[str] = field(default_factory=Counter, init=False)
-
-    def __post_init__(self) -> None:
-        self.shortest_s = 2.0
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self._psql: subprocess.Popen[str] | None = None
+        self._asked = self._looks = 0
+        self._waits: Counter[str] = Counter()
+        self._seen: Counter[str] = Counter()
 
     def count(self) -> float:
         """Return the transactions, without those of this adapter."""
-        if self._watch is None:
-            self._watch = self._started()
-        everything = "false" if self._database() else "true"
-        rows = self._watch.rows(_COUNT.format(everything=everything))
-        if not rows:
-            raise self._error(self._watch.missing)
-        self._seen.update(text for (text,) in self._watch.rows(_STATEMENTS) or [] if text)
-        self._asked += 2
-        return float(rows[0][0] or 0.0) - self._asked - len(self._watch.waits)
+        rows = self._rows(_COUNT)
+        for kind, _, clients in (row.partition("|") for row in self._rows(SELECT_WAITS)):
+            self._waits[WAITS.get(kind, "other")] += int(clients)
+        self._seen.update(filter(None, self._rows(_STATEMENTS)))
+        self._looks += 1
+        return float(rows[0]) - self._asked
 
-    def _started(self) -> PostgresWatch:
-        place = urlsplit(self.place)
-        login = Login(
-            user=unquote(place.username or os.environ.get("PGUSER", "postgres")),
-            password=unquote(place.password or os.environ.get("PGPASSWORD", "")),
-            database=self._database() or "postgres",
-        )
-        host = unquote(place.hostname or "127.0.0.1")
-        watch = PostgresWatch(host, place.port or _PORT, login=login, interval_s=_INTERVAL_S)
-        try:
-            watch.connect()
-        except (OSError, ServerError) as error:
-            raise self._error(str(error)) from error
-        return watch.__enter__()
-
-    def _database(self) -> str:
-        return unquote(urlsplit(self.place).path.lstrip("/"))
-
-    def _error(self, why: str) -> AdapterError:
-        place = self.place.rpartition("@")[2].removeprefix("//")
-        return AdapterError(
-            f"PostgreSQL at {place} does not answer the observer: {why}",
+    def _rows(self, query: str) -> list[str]:
+        """Return the lines of an answer."""
+        rows: list[str] = []
+        with suppress(OSError):
+            psql = self._psql = self._psql or self._started()
+            if psql.stdin and psql.stdout:
+                psql.stdin.write(f"{query};\n\\echo {_END}\n")
+                psql.stdin.flush()
+                for line in map(str.rstrip, psql.stdout):
+                    if line == _END and not (rows and rows[0].startswith("ERROR")):
+                        self._asked += 1
+                        return rows
+                    rows.append(line)
+        self.close()
+        place = self.place.rpartition("@")[2].lstrip("/")
+        raise AdapterError(
+            f"PostgreSQL at {place} does not answer: {' '.join(rows[:1]) or 'there is no `psql`'}",
             cure="write postgres://USER:PASSWORD@HOST:PORT/DATABASE; a member of pg_monitor sees "
             "waits too: GRANT pg_monitor TO user",
         )
 
+    def _started(self) -> "subprocess.Popen[str]":
+        url = urlsplit(self.place)
+        # All users of a machine can see the arguments of a program.
+        secret = {"PGPASSWORD": unquote(url.password)} if url.password else {}
+        user = f"{url.username}@" if url.username else ""
+        place = f"{user}{url.netloc.rpartition('@')[2]}{url.path or '/postgres'}"
+        return subprocess.Popen(
+            [*_ASK, f"postgresql://{place}"], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={"PGCONNECT_TIMEOUT": "2", **os.environ, **secret},
+        )  # fmt: skip
+
     def waits(self) -> Mapping[str, float]:
         """Return the mean number of clients by what they wait for; `none`: they run."""
-        if self._watch is None:
-            return {}
-        values = self._watch.values(skip_s=0.0, throughput=None)
-        named = {name: value for name, value in values.items() if name.startswith("waits.")}
-        return {
-            name.removeprefix("waits.").removesuffix("_mean"): value
-            for name, value in named.items()
-            if value > 0.0
-        }
+        return {name: clients / self._looks for name, clients in self._waits.items()}
 
     def statements(self) -> Sequence[str]:
         """Return the most frequent statements, without values and cut unless asked for in full."""
         found: Counter[str] = Counter()
         for text, times in self._seen.items():
-            found[" ".join(text.split()) if self.full_statements else shortened(text)] += times
+            found[text if self.full_statements else shortened(text)] += times
         return [text for text, _ in found.most_common(_SHOWN)]
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._watch is not None:
-            self._watch.__exit__(None, None, None)
+        """End psql."""
+        if self._psql is not None:
+            with suppress(OSError):
+                self._psql.communicate()
+            self._psql = None
 
 
 def shortened(statement: str) -> str:

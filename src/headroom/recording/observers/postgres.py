@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from headroom.experiment.protocol.system import Metric
-from headroom.recording.observers.postgres_password import Password
 
 INTERVAL_S = 0.1
 """Time (s) between two looks at the waits."""
@@ -25,7 +24,8 @@ _PATIENCE_S = 2.0
 _PROTOCOL = 196_608
 _HEAD_BYTES = 5
 """Bytes of a message before its content: a letter and a length."""
-_WAITS = {
+_AUTHENTICATED = 0
+WAITS = {
     "Lock": "lock",
     "LWLock": "lwlock",
     "IO": "io",
@@ -43,7 +43,7 @@ _MEANINGS = {
     "client": "Clients whose backend waits for them",
     "other": "Clients that wait for anything else",
 }
-_SELECT_WAITS = (
+SELECT_WAITS = (
     "select coalesce(wait_event_type, ''), count(*) from pg_stat_activity "
     "where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid() "
     "group by 1"
@@ -82,38 +82,21 @@ class ServerError(Exception):
     """The server refuses a query or does not answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
-    """Who connects, and to which database; no password for servers that trust their users."""
-
-    user: str = "headroom"
-    password: str = field(default="", repr=False)
-    database: str = "postgres"
-
-
-_TRUSTED = Login()
-
-
 class Connection:
     """A connection for simple queries.
 
     Parameters
     ----------
     host, port
-        Where a server listens; a host that starts with a slash is the folder of its socket.
-    login
-        Who connects.
+        Where a server of this machine listens that trusts its local users.
+    database
+        Database to enter.
     """
 
-    def __init__(self, host: str, port: int, login: Login = _TRUSTED) -> None:
-        self._socket = _connected(host, port)
+    def __init__(self, host: str, port: int, database: str = "postgres") -> None:
+        self._socket = socket.create_connection((host, port), timeout=_PATIENCE_S)
         self._file = self._socket.makefile("rb")
-        self._password = Password(user=login.user, password=login.password)
-        words = {
-            "user": login.user,
-            "database": login.database,
-            "application_name": "headroom",
-        }
+        words = {"user": "headroom", "database": database, "application_name": "headroom"}
         text = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
         try:
             self._socket.sendall(struct.pack("!ii", len(text) + 8, _PROTOCOL) + text)
@@ -142,13 +125,8 @@ class Connection:
                 raise ServerError(error or "it closed the connection")
             if kind == b"D":
                 rows.append(list(_columns(content)))
-            elif kind == b"R":
-                try:
-                    answer = self._password.answer(content)
-                except ValueError as why:
-                    raise ServerError(str(why)) from why
-                if answer:
-                    self._socket.sendall(b"p" + struct.pack("!i", len(answer) + 4) + answer)
+            elif kind == b"R" and struct.unpack("!i", content[:4])[0] != _AUTHENTICATED:
+                raise ServerError("it asks for a password")
             elif kind == b"E":
                 fields = content.decode(errors="replace").split("\0")
                 error = next((one[1:] for one in fields if one.startswith("M")), "unknown error")
@@ -163,19 +141,6 @@ class Connection:
             return b"", b""
         (length,) = struct.unpack("!i", head[1:])
         return head[:1], self._file.read(length - 4)
-
-
-def _connected(host: str, port: int) -> socket.socket:
-    if not host.startswith("/"):
-        return socket.create_connection((host, port), timeout=_PATIENCE_S)
-    link = socket.socket(socket.AF_UNIX)
-    link.settimeout(_PATIENCE_S)
-    try:
-        link.connect(f"{host}/.s.PGSQL.{port}")
-    except OSError:
-        link.close()
-        raise
-    return link
 
 
 def _columns(content: bytes) -> Iterator[str]:
@@ -205,8 +170,6 @@ class PostgresWatch:
 
     host: str
     port: int
-    login: Login = _TRUSTED
-    interval_s: float = INTERVAL_S
     waits: list[tuple[float, dict[str, int]]] = field(default_factory=list)
     missing: str = ""
     own_cpu_s: float = 0.0
@@ -214,7 +177,6 @@ class PostgresWatch:
     _last: dict[str, float] = field(default_factory=dict)
     _times_s: tuple[float, float] = (0.0, 0.0)
     _connection: Connection | None = None
-    _asking: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -278,41 +240,29 @@ class PostgresWatch:
         while not self._ended.wait(max(due_s - time.monotonic(), 0.0)):
             before_s = time.thread_time()
             at_s = time.monotonic()
-            rows = self.rows(_SELECT_WAITS)
+            rows = self._rows(SELECT_WAITS)
             if rows is not None:
                 seen: dict[str, int] = {}
                 for kind, count in rows:
-                    name = _WAITS.get(kind, "other")
+                    name = WAITS.get(kind, "other")
                     seen[name] = seen.get(name, 0) + int(count)
                 self.waits.append((at_s, seen))
             self.own_cpu_s += time.thread_time() - before_s
-            due_s = max(due_s + self.interval_s, time.monotonic())
+            due_s = max(due_s + INTERVAL_S, time.monotonic())
 
     def _counters(self) -> dict[str, float]:
-        rows = self.rows(_SELECT_COUNTERS) or []
-        version = self.rows("show server_version_num") or [["0"]]
+        rows = self._rows(_SELECT_COUNTERS) or []
+        version = self._rows("show server_version_num") or [["0"]]
         known = [query for since, query in _SELECT_FLUSHES.items() if int(version[0][0]) >= since]
-        rows += (self.rows(known[0]) or []) if known else []
+        rows += (self._rows(known[0]) or []) if known else []
         return {name: float(value) for name, value in rows if value}
 
-    def connect(self) -> None:
-        """Connect; raise `OSError` or `ServerError` if the server refuses."""
-        self._connection = Connection(self.host, self.port, self.login)
-
-    def rows(self, query: str) -> list[list[str]] | None:
-        """Return the rows of a query, None if the server does not answer now.
-
-        One thread asks at a time.
-        """
-        with self._asking:
-            return self._asked(query)
-
-    def _asked(self, query: str) -> list[list[str]] | None:
+    def _rows(self, query: str) -> list[list[str]] | None:
+        """Return the rows of a query, None if the server does not answer now."""
         try:
             if self._connection is None:
-                self.connect()
-            connection = self._connection
-            return None if connection is None else connection.rows(query)
+                self._connection = Connection(self.host, self.port)
+            return self._connection.rows(query)
         except (OSError, ServerError, ValueError, struct.error) as error:
             self.missing = str(error)
             if self._connection is not None:

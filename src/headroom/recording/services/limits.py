@@ -15,7 +15,6 @@ from pathlib import Path
 from headroom.recording.services.table import LimitsTable
 
 PREFIX = "headroom-"
-_SELF = Path("/proc/self")
 _PERIOD_US = 100_000
 _PAUSE_S = 0.01
 _TRIES = 200
@@ -34,19 +33,18 @@ class Hierarchy:
         return controller in self.controllers or (controller, self.version) == ("cpuacct", 2)
 
 
-def hierarchies(proc: Path = _SELF, mounts_of: Path | None = None) -> list[Hierarchy]:
-    """Return the hierarchies with the groups of a process; empty without control groups.
+def hierarchies(proc: Path = Path("/proc/self"), pid: str = "") -> list[Hierarchy]:
+    """Return the hierarchies of this machine; empty without control groups.
 
-    Parameters
-    ----------
-    proc
-        Folder of the process in /proc.
-    mounts_of
-        That of a process whose mounts show them: a container has others. None: the same.
+    `own` is the group of process `pid`, as the mounts of the process in `proc` show it.
     """
     try:
-        groups = (proc / "cgroup").read_text(encoding="utf-8").splitlines()
-        mounts = ((mounts_of or proc) / "mounts").read_text(encoding="utf-8").splitlines()
+        groups = (
+            ((proc.parent / pid if pid else proc) / "cgroup")
+            .read_text(encoding="utf-8")
+            .splitlines()
+        )
+        mounts = (proc / "mounts").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
     own = {names: path for _, names, path in (line.split(":", 2) for line in groups)}

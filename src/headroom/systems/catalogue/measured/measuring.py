@@ -14,7 +14,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observers.group import Group
 from headroom.recording.observers.observing import PROGRAM, Observing
-from headroom.recording.observers.postgres import Connection, Login, PostgresWatch
+from headroom.recording.observers.postgres import Connection, PostgresWatch
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
 from headroom.recording.services.keeper import Keeper
@@ -234,7 +234,7 @@ def _operate(address: str, operation: str, new_prefix: str) -> None:
 
 @contextmanager
 def _connected(words: Mapping[str, str], database: str = "postgres") -> Iterator[Connection]:
-    connection = Connection(HOST, int(words["db.port"]), Login(database=database))
+    connection = Connection(HOST, int(words["db.port"]), database)
     try:
         yield connection
     finally:
