@@ -25,49 +25,46 @@ _WINDOWS = 60
 _SHORTEST_S, _LONGEST_S = 0.25, 10.0
 
 
+_Pid = Annotated[
+    int, typer.Option("--pid", metavar="PID", min=0, help="A process with its descendants.")
+]
+_Group = Annotated[
+    str, typer.Option("--cgroup", metavar="GROUP", help="A control group: folder or part of name.")
+]
+_Port = Annotated[
+    int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Who listens there.")
+]
+_Unit = Annotated[str, typer.Option("--service", metavar="UNIT", help="A unit of systemd.")]
+_For = Annotated[
+    str, typer.Option("--for", metavar="TIME", help="How long; Ctrl-C ends it earlier.")
+]
+_RATE = "A counter of completed operations; repeatable, the first is the load. Kinds: {}."
+_Rates = Annotated[
+    list[str] | None,
+    typer.Option("--rate", metavar="[NAME=]KIND:PLACE", help=_RATE.format(", ".join(KINDS))),
+]
+_Window = Annotated[
+    str, typer.Option("--window", metavar="TIME", help="Length of a window [a 60th].")
+]
+_To = Annotated[
+    Path | None, typer.Option("--to", metavar="FOLDER", help="Folder of the study [observed-NAME].")
+]
+_Full = Annotated[
+    bool, typer.Option("--full-statements", help="Texts of statements in full, with values.")
+]
+
+
 def observe(
     *,
-    pid: Annotated[
-        int, typer.Option("--pid", metavar="PID", min=0, help="A process with its descendants.")
-    ] = 0,
-    cgroup: Annotated[
-        str,
-        typer.Option(
-            "--cgroup",
-            metavar="GROUP",
-            help="A control group: its folder, or a part of its name, such as the number of a "
-            "container or pod.",
-        ),
-    ] = "",
-    port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Who listens there.")
-    ] = 0,
-    service: Annotated[
-        str, typer.Option("--service", metavar="UNIT", help="A unit of systemd.")
-    ] = "",
-    for_: Annotated[
-        str, typer.Option("--for", metavar="TIME", help="How long; Ctrl-C ends it earlier.")
-    ] = "10min",
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rate",
-            metavar="[NAME=]KIND:PLACE",
-            help="A counter of completed operations; repeatable, the first is the load. Kinds: "
-            f"{', '.join(KINDS)}.",
-        ),
-    ] = None,
-    window: Annotated[
-        str, typer.Option("--window", metavar="TIME", help="Length of a window [a 60th].")
-    ] = "",
-    to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="FOLDER", help="Folder of the study [observed-NAME]."),
-    ] = None,
-    full_statements: Annotated[
-        bool,
-        typer.Option("--full-statements", help="Texts of statements in full, with their values."),
-    ] = False,
+    pid: _Pid = 0,
+    cgroup: _Group = "",
+    port: _Port = 0,
+    service: _Unit = "",
+    for_: _For = "10min",
+    rate: _Rates = None,
+    window: _Window = "",
+    to: _To = None,
+    full_statements: _Full = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
@@ -107,7 +104,8 @@ def observe(
             cure="observe longer, or remove what disturbs",
         )
     answer = answer_of(seen)
-    lines = [f"{label:<10}{text}" if label else text for label, text in sentences(answer, seen)]
+    (_, first), *rest = sentences(answer, seen)
+    lines = [first, *(f"{label:<10}{text}" for label, text in rest)]
     write_study(folder, seen, answer, lines)
     if as_json:
         write_json("observation", msgspec.to_builtins(answer) | {"observed": seen})

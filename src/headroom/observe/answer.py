@@ -132,7 +132,9 @@ def _with_times(limit: Limit, seen: Observation, rate: float) -> Limit:
     found: Reach | None = reach(x, y, room=limit.room, room_error=limit.room_error, now=rate)
     if found is None:
         return limit
-    return msgspec.structs.replace(limit, times=found.times, low=found.low, high=found.high)
+    # The highest load was carried, whatever the line says.
+    low = max(found.low, min(x[-1] / rate, found.times))
+    return msgspec.structs.replace(limit, times=found.times, low=low, high=found.high)
 
 
 def _first(limit: Limit) -> float:

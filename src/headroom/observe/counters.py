@@ -17,15 +17,11 @@ from headroom.recording.launching.descendants import one_look
 
 _PROC = Path("/proc")
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
-_TIMES = slice(11, 15)
+_TIMES = 11
 """Columns of /proc/PID/stat after the name: user and system, and those of reaped children."""
 _STEAL = 7
 _BUSY = (0, 1, 2, 5, 6)
 """Columns of a line `cpuN` of /proc/stat: user, nice, system, irq, softirq."""
-_SPLITS = {
-    "cpu.stat": ("user_usec", "system_usec", 1e-6),
-    "cpuacct.stat": ("user", "system", _TICK_S),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +43,7 @@ class Totals:
 
 @dataclass(slots=True)
 class Counters:
-    """Reads the totals of a target.
-
-    Attributes
-    ----------
-    usable, quota
-        Processors that it may use, and how many its limit leaves to it; None without one.
-    """
+    """Reads the totals of a target, which may use some processors, or a `quota` of them."""
 
     target: Target
     usable: frozenset[int] = frozenset()
@@ -75,7 +65,7 @@ class Counters:
             own_s, pids = group.totals()["cpu_s"], group.members()
         for pid in pids:
             self._names.setdefault(pid, name_of(pid))
-        user_s, system_s = _split([*group.folders.values()], pids)
+        user_s, system_s = _split(pids)
         busy_s, steal_s = processors((_PROC / "stat").read_text(encoding="ascii"), self.usable)
         threads_s = {
             (pid, tid): time_s
@@ -129,32 +119,22 @@ def quota_of(groups: Sequence[Path]) -> float | None:
 
 def _throttled_s(groups: Sequence[Path]) -> float:
     """Return the time (s) in which a group or one above it was held back."""
-    numbers = [_numbers(folder / "cpu.stat") for folder in groups]
-    return sum(
-        one.get("throttled_usec", 0.0) / 1e6 + one.get("throttled_time", 0.0) / 1e9
-        for one in numbers
-    )
+    total_s = 0.0
+    for folder in groups:
+        with suppress(OSError):
+            words = (folder / "cpu.stat").read_text("ascii").split()
+            numbers = dict(zip(words[::2], words[1::2], strict=True))
+            total_s += float(numbers.get("throttled_usec", 0)) / 1e6
+            total_s += float(numbers.get("throttled_time", 0)) / 1e9
+    return total_s
 
 
-def _split(folders: Sequence[Path], pids: Collection[int]) -> tuple[float, float]:
-    """Return user and system time (s), counted in ticks."""
-    for folder in folders:
-        for file, (user, system, unit_s) in _SPLITS.items():
-            numbers = _numbers(folder / file)
-            if user in numbers:
-                return numbers[user] * unit_s, numbers[system] * unit_s
-    user_s = system_s = 0.0
+def _split(pids: Collection[int]) -> tuple[float, float]:
+    """Return user and system time (s) of living processes, in ticks."""
+    ticks = [0.0, 0.0]
     for pid in pids:
         with suppress(OSError):
             fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-            ticks = [*map(float, fields[_TIMES])]
-            user_s += _TICK_S * (ticks[0] + ticks[2])
-            system_s += _TICK_S * (ticks[1] + ticks[3])
-    return user_s, system_s
-
-
-def _numbers(file: Path) -> dict[str, float]:
-    with suppress(OSError):
-        lines = map(str.split, file.read_text("ascii").splitlines())
-        return {name: float(value) for name, value in lines}
-    return {}
+            for place in (0, 1, 2, 3):
+                ticks[place % 2] += float(fields[_TIMES + place])
+    return ticks[0] * _TICK_S, ticks[1] * _TICK_S

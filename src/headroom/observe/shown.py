@@ -45,21 +45,14 @@ def sentences(answer: Answer, seen: Observation) -> Iterator[tuple[str, str]]:
         rows = sorted(seen.programs.items(), key=lambda row: -row[1])[:5]
         yield "Programs", ", ".join(f"{name} {busy / whole:.0%}" for name, busy in rows)
     quota = "" if seen.quota is None else f"; its limit is {seen.quota:.3g}"
-    yield (
-        "Others",
-        (
-            f"{seen.mean('others'):.2g} of {seen.usable} processors are busy for others, "
-            f"{seen.mean('steal'):.2g} are taken by the hypervisor{quota}."
-        ),
-    )
+    others = f"{seen.mean('others'):.2g} of {seen.usable} processors are busy for others"
+    yield "Others", f"{others}, {seen.mean('steal'):.2g} are taken by the hypervisor{quota}."
     if seen.waits:
         rows = sorted(seen.waits.items(), key=lambda row: -row[1])
         shown = ", ".join(f"{name} {clients:.2g}" for name, clients in rows)
         yield "Waits", f"{shown} clients on average"
-    for text in seen.statements:
-        yield "", f"waiting in: {text}"
-    for text in _cautions(answer, seen):
-        yield "! Care", text
+    yield from (("", f"waiting in: {text}") for text in seen.statements)
+    yield from (("! Care", text) for text in _cautions(answer, seen))
     more = "; a longer --window takes less" if seen.own_cpu > _OWN_COST else ""
     yield "Own cost", f"{format_percent(seen.own_cpu)} of a processor{more}"
 
@@ -71,10 +64,9 @@ def headline(answer: Answer, seen: Observation) -> str:
         busy = f"{limit.mean:.2g} of {limit.room:.3g} processors ({limit.mean / limit.room:.0%})"
         return f"{name[0].upper()}{name[1:]} {_UNKNOWN[answer.verdict].format(busy)}"
     if answer.verdict == "unclear":
-        low = max(limit.low, 1.0)
         return (
-            f"The range seen cannot tell how much more {name} carries: "
-            f"{low:.2g} to {max(limit.high, low):.2g} times this load."
+            f"The range seen cannot tell how much more {name} carries: {limit.low:.2g} to "
+            f"{limit.high:.2g} times this load."
         )
     return (
         f"{name[0].upper()}{name[1:]} carries {limit.times:.2g} times this load ({limit.low:.2g} "
@@ -133,7 +125,7 @@ def _cautions(answer: Answer, seen: Observation) -> Iterator[str]:
         )
     if answer.limit.part == "shared":
         yield "the time of others grows with the load: clients on this machine count as its cost."
-    if seen.is_full:
+    if seen.is_full and answer.limit.part == "processors":
         yield (
             "the machine is full: others give way to a busier server, so it may get more than they "
             "leave now."

@@ -22,15 +22,15 @@ _HEADER = """\
 _LEVELS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
 _NEAR_FULL = (0.8, 0.95)
 """Shares of the capacity at which the model has levels too."""
+_BUSY = {
+    "busy_processors": "of the server", "user_processors": "of its programs",
+    "system_processors": "in the kernel for it", "others_processors": "of others",
+    "steal_processors": "of the hypervisor", "limiting_processors": "of what limits first",
+}  # fmt: skip
 _METRICS = {
     "throughput": ("1/s", "high", "Operations per second"),
     "cpu_s_per_op": ("s", "low", "Processor time of an operation, background included"),
-    "busy_processors": ("1", "none", "Processors that the server keeps busy"),
-    "limiting_processors": ("1", "none", "Busy processors of what limits first"),
-    "user_processors": ("1", "none", "Busy processors of its programs"),
-    "system_processors": ("1", "none", "Busy processors in the kernel for it"),
-    "others_processors": ("1", "none", "Busy processors of others"),
-    "steal_processors": ("1", "none", "Processors that a hypervisor took"),
+    **{name: ("1", "none", f"Busy processors {text}") for name, text in _BUSY.items()},
     "throttled_share": ("1", "low", "Share of the time in which a limit held it back"),
 }
 
@@ -81,14 +81,13 @@ def _recorded(seen: Observation, answer: Answer) -> dict[str, Any]:
 
 
 def _values(window: Window, names: list[str], limiting: float) -> dict[str, float]:
-    parts = ("user", "system", "others", "steal")
     values = {
-        "busy_processors": window.own,
-        "limiting_processors": limiting,
+        "busy_processors": window.own, "user_processors": window.user,
+        "system_processors": window.system, "others_processors": window.others,
+        "steal_processors": window.steal, "limiting_processors": limiting,
         "throttled_share": window.throttled,
-        **{f"{part}_processors": getattr(window, part) for part in parts},
         **{f"{name}_per_s": window.rates[name] for name in names[1:]},
-    }
+    }  # fmt: skip
     if names:
         values["throughput"] = rate = window.rates[names[0]]
         values |= {"cpu_s_per_op": window.own / rate} if rate else {}

@@ -35,12 +35,8 @@ class Target:
 def target_of(*, pid: int = 0, cgroup: str = "", port: int = 0, service: str = "") -> Target:
     """Return the one target that is named.
 
-    Raises
-    ------
-    StudyError
-        None is named, or several are, or it does not exist.
-    EnvironmentUnfitError
-        The machine is not Linux, or does not show whose the target is.
+    Raises `StudyError` if it does not exist, `EnvironmentUnfitError` if the machine does not show
+    it.
     """
     if not (_SELF / "stat").exists():
         raise EnvironmentUnfitError(

@@ -34,10 +34,9 @@ def test_limits_and_totals_of_groups_of_both_versions(tmp_path: Path) -> None:
     for folder, files in {
         inner: {"cpu.max": "max 100000"},
         outer: {"cpu.max": "150000 100000",
-                "cpu.stat": "user_usec 300000\nsystem_usec 100000\nthrottled_usec 250000"},
+                "cpu.stat": "usage_usec 3\nthrottled_usec 250000"},
         old: {"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000",
-              "cpu.stat": "nr_throttled 3\nthrottled_time 500000000",
-              "cpuacct.stat": "user 30\nsystem 10"},
+              "cpu.stat": "nr_throttled 3\nthrottled_time 500000000"},
     }.items():  # fmt: skip
         folder.mkdir()
         for name, text in files.items():
@@ -47,9 +46,8 @@ def test_limits_and_totals_of_groups_of_both_versions(tmp_path: Path) -> None:
     assert quota_of([old]) is None
     for folder, throttled_s in ((outer, 0.25), (old, 0.5)):
         group = Group(list, {"cpuacct": folder})
-        totals = Counters(Target(label="x", group=group, limits=[folder])).read()
-        assert totals.throttled_s == throttled_s
-        assert (totals.user_s, totals.system_s) == pytest.approx((0.3, 0.1))
+        counters = Counters(Target(label="x", group=group, limits=[folder]))
+        assert counters.read().throttled_s == throttled_s
 
 
 def test_time_of_threads_and_of_reaped_children_is_what_the_process_counts_itself() -> None:
@@ -68,6 +66,7 @@ def test_time_of_threads_and_of_reaped_children_is_what_the_process_counts_itsel
         after = counters.read()
         process.communicate("\n")
     assert after.own_s - before.own_s == pytest.approx(truth_s, abs=0.05)
+    assert after.user_s - before.user_s + after.system_s - before.system_s >= truth_s - 0.1
     assert after.busy_s - before.busy_s >= truth_s - 0.1
     # A thread that came and went between two looks is in the sum alone.
     assert [name[:6] for name in counters.by_program(before, after)] == ["python"]

@@ -25,8 +25,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     """Means between two looks: rates (1/s) by adapter, and busy processors.
 
     `own` are those of the target, in programs, in the kernel and of its busiest thread; of those
-    that it may use, `others` keep some busy and a hypervisor took `steal`; `throttled` is a share of
-    the time.
+    that it may use, `others` keep some busy and a hypervisor took `steal`; `throttled` is a share
+    of the time.
     """
 
     at_s: float
@@ -44,16 +44,9 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 class Observation(msgspec.Struct, kw_only=True):
     """Everything that was observed.
 
-    Parameters
-    ----------
-    usable, quota
-        How many processors the target may use, and how many its limit leaves.
-    names
-        Of the rates; the first is the load.
-    stolen, gaps, gap
-        Windows that do not count, as a hypervisor took too much or a rate was missing; the reason.
-    programs, own_cpu
-        Busy processors of each program of the target, and of the observer.
+    The target may use `usable` processors, and its limit leaves `quota` of them. The first name of
+    a rate is the load. Windows do not count if `stolen` by a hypervisor, or `gaps` of a rate, for
+    the reason `gap`. `programs` and `own_cpu` are busy processors of programs and of the observer.
     """
 
     target: str
@@ -115,7 +108,7 @@ def observe(
         target=counters.target.label, usable=len(counters.usable), quota=counters.quota,
         names=list(adapters),
     )  # fmt: skip
-    cpu_s, first = _own_cpu_s(), _look(counters, adapters)
+    cpu_s, first = sum(os.times()[:4]), _look(counters, adapters)
     last, number = first, 0
     try:
         while last.at_s - first.at_s < for_s - 0.5 * window_s:
@@ -133,13 +126,8 @@ def observe(
         found.waits = {**found.waits, **adapter.waits()}
         found.statements = [*found.statements, *adapter.statements()]
         adapter.close()
-    found.own_cpu = (_own_cpu_s() - cpu_s) / length_s
+    found.own_cpu = (sum(os.times()[:4]) - cpu_s) / length_s
     return found
-
-
-def _own_cpu_s() -> float:
-    """Return the processor time (s) of this process and of the commands that it ran."""
-    return sum(os.times()[:4])
 
 
 def _look(counters: Counters, adapters: Mapping[str, Adapter]) -> _Look:
@@ -171,18 +159,18 @@ def _window(before: _Look, after: _Look, gains: Mapping[str, float], began_s: fl
     length_s = after.at_s - before.at_s
     first, last = before.totals, after.totals
     own = max(last.own_s - first.own_s, 0.0) / length_s
-    user_s, system_s = last.user_s - first.user_s, last.system_s - first.system_s
+    # Of processes that have ended, the parts are gone from these.
+    user_s, system_s = (
+        max(last.user_s - first.user_s, 0.0),
+        max(last.system_s - first.system_s, 0.0),
+    )
     user = own * user_s / (user_s + system_s) if user_s + system_s > 0.0 else own
     threads = (time_s - first.threads_s.get(key, 0.0) for key, time_s in last.threads_s.items())
     return Window(
-        at_s=before.at_s - began_s,
-        length_s=length_s,
+        at_s=before.at_s - began_s, length_s=length_s, own=own, user=user, system=own - user,
         rates={name: gain / length_s for name, gain in gains.items()},
-        own=own,
-        user=user,
-        system=own - user,
         thread=max(threads, default=0.0) / length_s,
         others=max((last.busy_s - first.busy_s) / length_s - own, 0.0),
         steal=(last.steal_s - first.steal_s) / length_s,
         throttled=min((last.throttled_s - first.throttled_s) / length_s, 1.0),
-    )
+    )  # fmt: skip

@@ -26,16 +26,12 @@ class AdapterError(HeadroomError):
 
 
 class Adapter:
-    """A counter of completed operations.
+    """A counter of completed operations; databases need windows longer than a second.
 
-    Parameters
-    ----------
-    place
-        Where it is read, as the user named it.
+    `place` is where it is read, as the user named it.
     """
 
     shortest_s = 0.0
-    """Shortest window (s) that it can tell: a database counts a second later."""
     full_statements = False
 
     def __init__(self, place: str) -> None:
@@ -58,12 +54,7 @@ class Adapter:
 
 
 def adapters_of(specs: Sequence[str], *, full_statements: bool = False) -> dict[str, Adapter]:
-    """Return the adapters by the names of their rates.
-
-    Raises
-    ------
-    StudyError
-        A rate is of no known kind, or two have one name.
+    """Return the adapters by the names of their rates; raise `StudyError` for a mistake.
 
     Examples
     --------

@@ -30,18 +30,9 @@ _SAMPLE = re.compile(
 
 
 class TextAdapter(Adapter):
-    """Reads a text at a place; what follows ``#`` chooses a counter in it.
+    """Reads a text at a place; what follows ``#`` chooses counters in it, whose sum counts.
 
-    Parameters
-    ----------
-    ask
-        Returns the text at a place.
-    counters
-        Returns the counters of a text that are chosen; their sum counts.
-    cure
-        How such a text is offered.
-    own
-        How much one request for the text adds to the counter.
+    `own` is how much one request for the text adds to them.
     """
 
     def __init__(
@@ -86,9 +77,7 @@ def nginx(place: str) -> Adapter:
 
 def haproxy(place: str) -> Adapter:
     """Return the requests, or else sessions, of all front ends or of the chosen one."""
-    cure = "name the statistics as CSV, http://127.0.0.1:8404/stats;csv, or the `stats socket`"
-    if place.startswith("/"):
-        return TextAdapter(place, _of_socket, _front_ends, cure)
+    cure = "name the statistics as CSV: http://127.0.0.1:8404/stats;csv"
     return TextAdapter(place, _fetched, _front_ends, cure, own=1)
 
 
@@ -120,13 +109,6 @@ def _fetched(url: str) -> str:
         return str(answer.read(_MOST_BYTES).decode(errors="replace"))
 
 
-def _of_socket(path: str) -> str:
-    with socket.socket(socket.AF_UNIX) as link:
-        link.settimeout(_PATIENCE_S)
-        link.connect(path)
-        return _exchanged(link, b"show stat\n")
-
-
 def _info(place: str) -> str:
     """Return the statistics of redis, by a connection of its own."""
     url = urlsplit(place)
@@ -138,13 +120,9 @@ def _info(place: str) -> str:
         request += b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
     address = (url.hostname or "127.0.0.1", url.port or 6379)
     with socket.create_connection(address, timeout=_PATIENCE_S) as link:
-        return _exchanged(link, request)
-
-
-def _exchanged(link: socket.socket, request: bytes) -> str:
-    link.sendall(request)
-    link.shutdown(socket.SHUT_WR)
-    return b"".join(iter(lambda: link.recv(65536), b"")).decode(errors="replace")
+        link.sendall(request)
+        link.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: link.recv(65536), b"")).decode(errors="replace")
 
 
 def _numbers(pattern: re.Pattern[str], text: str) -> list[float]:
