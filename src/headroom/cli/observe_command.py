@@ -1,5 +1,6 @@
 """`headroom observe`: attach to a server that runs, and say how much more it carries."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -23,8 +24,6 @@ from headroom.units import parse_quantity
 _WINDOWS = 60
 """Windows of an observation, unless they would be shorter or longer than these (s)."""
 _SHORTEST_S, _LONGEST_S = 0.25, 10.0
-
-
 _Pid = Annotated[
     int, typer.Option("--pid", metavar="PID", min=0, help="A process with its descendants.")
 ]
@@ -60,7 +59,7 @@ def observe(
     cgroup: _Group = "",
     port: _Port = 0,
     service: _Unit = "",
-    for_: _For = "10min",
+    for_: _For = "10m",
     rate: _Rates = None,
     window: _Window = "",
     to: _To = None,
@@ -84,9 +83,9 @@ def observe(
     adapters = adapters_of(rate or [], full_statements=full_statements)
     for adapter in adapters.values():
         adapter.count()
-    for_s = parse_quantity(for_, "s")
+    for_s = _seconds(for_)
     shortest_s = max([_SHORTEST_S, *(one.shortest_s for one in adapters.values())])
-    window_s = parse_quantity(window, "s") if window else min(for_s / _WINDOWS, _LONGEST_S)
+    window_s = _seconds(window) if window else min(for_s / _WINDOWS, _LONGEST_S)
     console = error_console(color)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console,
@@ -114,3 +113,14 @@ def observe(
         print_lines(result_console(color), line)
     session.note(f"the study is in {folder}: headroom show {folder}", quiet=quiet)
     run_study(RunCommand(study=folder, quiet=True, color=color))
+
+
+def _seconds(text: str) -> float:
+    """Return a time (s); a single m is minutes here.
+
+    Examples
+    --------
+    >>> _seconds("10m"), _seconds("500ms"), _seconds("1h")
+    (600.0, 0.5, 3600.0)
+    """
+    return parse_quantity(re.sub(r"(?<=\d)\s*m$", " min", text), "s")

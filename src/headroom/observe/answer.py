@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from headroom.analysis.statistics.intervals import Sample
-from headroom.observe.regression import FEWEST_BANDS, Reach, bands, costs, reach
+from headroom.observe.regression import FEWEST_BANDS, bands, costs, reach
 from headroom.observe.windows import Observation
 
 Part: TypeAlias = Literal["quota", "processors", "shared", "thread"]
@@ -129,12 +129,13 @@ def _with_times(limit: Limit, seen: Observation, rate: float) -> Limit:
     if not rate:
         return limit
     x, y = _banded(seen, limit.busy)
-    found: Reach | None = reach(x, y, room=limit.room, room_error=limit.room_error, now=rate)
+    found = reach(x, y, room=limit.room, room_error=limit.room_error, now=rate)
     if found is None:
         return limit
+    low, times, high = found
     # The highest load was carried, whatever the line says.
-    low = max(found.low, min(x[-1] / rate, found.times))
-    return msgspec.structs.replace(limit, times=found.times, low=low, high=found.high)
+    low = max(low, min(x[-1] / rate, times))
+    return msgspec.structs.replace(limit, times=times, low=low, high=high)
 
 
 def _first(limit: Limit) -> float:

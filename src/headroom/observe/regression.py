@@ -39,21 +39,12 @@ _LOW = 0.5
 _BLOCKS = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """How many times the load there is room for, with its 95% interval, and the line behind it."""
-
-    background: float
-    demand_s: float
-    times: float
-    low: float
-    high: float
-
-
 def reach(
     rates: Sequence[float], busy: Sequence[float], *, room: float, room_error: float, now: float
-) -> Reach | None:
-    """Return how many times the load `now` (1/s) there is room for; None if bands do not tell.
+) -> tuple[float, float, float] | None:
+    """Return how many times the load `now` (1/s) there is room for, within its 95% interval.
+
+    The three are ascending. None: the bands do not tell.
 
     Rates and busy processors are those of bands, ascending. `room` are the processors that there
     are, `room_error` the standard deviation of the logarithm of that: neighbours come and go.
@@ -61,8 +52,8 @@ def reach(
     Examples
     --------
     >>> found = reach([10, 20, 30, 40], [0.12, 0.22, 0.32, 0.42], room=1.02, room_error=0, now=20)
-    >>> round(found.background, 6), round(found.demand_s, 6), round(found.times, 6)
-    (0.02, 0.01, 5.0)
+    >>> round(found[1], 6)
+    5.0
     """
     x, y = np.array(rates, dtype=float), np.array(busy, dtype=float)
     if x.size < FEWEST_BANDS or min(x) <= 0.0 or max(x) < NARROW * min(x) or min(y) <= 0.0:
@@ -90,12 +81,8 @@ def reach(
             moved = trust * seen
             left = (1.0 - trust + UNSEEN**2) * prior**2 + (FORM * moved) ** 2
     half = t_quantile(degrees=line.degrees) * math.sqrt(variance + left + room_error**2)
-    low, times, high = (
-        math.exp(min(centre + moved + way * half, 50.0)) for way in (-1.0, 0.0, 1.0)
-    )
-    return Reach(
-        background=float(background), demand_s=float(demand_s), times=times, low=low, high=high
-    )
+    centre += moved
+    return math.exp(centre - half), math.exp(centre), math.exp(min(centre + half, 50.0))
 
 
 def bands(rates: Sequence[float], most: int = 8, least: int = 3) -> list[list[int]]:

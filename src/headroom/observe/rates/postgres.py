@@ -59,9 +59,11 @@ class PostgresAdapter(Adapter):
                 psql.stdin.write(f"{query};\n\\echo {_END}\n")
                 psql.stdin.flush()
                 for line in map(str.rstrip, psql.stdout):
-                    if line == _END and not (rows and rows[0].startswith("ERROR")):
+                    if line == _END and not any(row.startswith("ERROR") for row in rows):
                         self._asked += 1
                         return rows
+                    if line == _END:
+                        break
                     rows.append(line)
         self.close()
         place = self.place.rpartition("@")[2].lstrip("/")

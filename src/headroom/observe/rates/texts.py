@@ -6,13 +6,12 @@ section 9.1 (CSV); Prometheus documentation, "Exposition formats"; redis documen
 
 import csv
 import io
-import math
 import re
 import shlex
 import socket
 import subprocess
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
 from headroom.observe.rates.adapter import Adapter, AdapterError
@@ -25,7 +24,8 @@ _NGINX = re.compile(r"^\s*\d+\s+\d+\s+(\d+)\s*$", re.MULTILINE)
 _REDIS = re.compile(r"^total_commands_processed:(\d+)", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _SAMPLE = re.compile(
-    r"^([A-Za-z_:][\w:]*)\s*(?:\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\})?\s+(\S+)", re.MULTILINE
+    r"^([A-Za-z_:][\w:]*)\s*(?:\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\})?\s+(-?[\d.]+(?:[eE][-+]?\d+)?)",
+    re.MULTILINE,
 )
 
 
@@ -142,23 +142,16 @@ def _front_ends(text: str, chosen: str) -> list[float]:
 
 
 def _series(text: str, chosen: str) -> list[float]:
-    head, _, labels = chosen.partition("{")
-    wanted = dict(_LABEL.findall(labels)).items()
-    return [value for name, own, value in samples(text) if name == head and wanted <= own.items()]
-
-
-def samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
-    r"""Yield name, labels and value of each sample of a text of Prometheus.
+    r"""Return the values of the series of a name and labels; what is not finite is none.
 
     Examples
     --------
-    >>> list(samples('# HELP a b\na_total{code="200",path="/}"} 3 1700000000\nb NaN\n'))
-    [('a_total', {'code': '200', 'path': '/}'}, 3.0)]
+    >>> _series('# HELP a b\na{code="200",path="/}"} 3 1700000000\na NaN\nab 7\n', 'a{code="200"}')
+    [3.0]
     """
-    for name, labels, value in _SAMPLE.findall(text):
-        try:
-            number = float(value)
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            yield name, dict(_LABEL.findall(labels)), number
+    head, _, labels = chosen.partition("{")
+    wanted = dict(_LABEL.findall(labels)).items()
+    return [
+        float(value) for name, own, value in _SAMPLE.findall(text)
+        if name == head and wanted <= dict(_LABEL.findall(own)).items()
+    ]  # fmt: skip

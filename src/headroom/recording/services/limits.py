@@ -34,16 +34,10 @@ class Hierarchy:
 
 
 def hierarchies(proc: Path = Path("/proc/self"), pid: str = "") -> list[Hierarchy]:
-    """Return the hierarchies of this machine; empty without control groups.
-
-    `own` is the group of process `pid`, as the mounts of the process in `proc` show it.
-    """
+    """Return the hierarchies of this machine, or of process `pid`; empty without control groups."""
     try:
-        groups = (
-            ((proc.parent / pid if pid else proc) / "cgroup")
-            .read_text(encoding="utf-8")
-            .splitlines()
-        )
+        own_folder = proc.parent / pid if pid else proc
+        groups = (own_folder / "cgroup").read_text(encoding="utf-8").splitlines()
         mounts = (proc / "mounts").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
