@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": ("gate.compare_command", "compare"),
     "history": ("gate.history_command", "history"),
     "observe": ("observe_command", "observe"),
+    "what-limits": ("gate.what_limits_command", "what_limits"),
     "what-if": ("model.what_if_command", "what_if"),
     "size": ("model.size_command", "size"),
     "solve": ("model.solve_command", "solve"),
