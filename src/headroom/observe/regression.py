@@ -56,7 +56,8 @@ def reach(
     5.0
     """
     x, y = np.array(rates, dtype=float), np.array(busy, dtype=float)
-    if x.size < FEWEST_BANDS or min(x) <= 0.0 or max(x) < NARROW * min(x) or min(y) <= 0.0:
+    x, y = x[y > 0.0], y[y > 0.0]
+    if x.size < FEWEST_BANDS or max(x) <= NARROW * min(x):
         return None
     line = _fitted(x, y, powers=2)
     background, demand_s = (0.0, *line.values)[-2:]

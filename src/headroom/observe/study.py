@@ -124,6 +124,7 @@ def _model(answer: Answer) -> dict[str, Any]:
     """Return the experiment that predicts: a curve for each demand of the answer's interval."""
     limit = answer.limit
     times = [one for one in (limit.low, limit.times, limit.high) if one is not None]
+    full_s = limit.room / answer.rate
     near = {float(f"{share * one:.3g}") for one in times for share in _NEAR_FULL}
     levels = sorted(near | {one for one in _LEVELS if min(near) < one < max(near)})
     utilization = "station.processors.utilization"
@@ -133,7 +134,7 @@ def _model(answer: Answer) -> dict[str, Any]:
         "fixed": {"rate": _rounded(answer.rate), "processors": _rounded(limit.room)},
         "factors": {
             "load": levels,
-            "service_s": [_rounded(limit.room / answer.rate / one) for one in times],
+            "service_s": list(dict.fromkeys(float(f"{full_s / one:.3g}") for one in times)),
         },
         "replications": {"count": 3},
         "responses": ["throughput", utilization, "response_s_mean"],
