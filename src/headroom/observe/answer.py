@@ -77,14 +77,16 @@ def answer_of(seen: Observation) -> Answer:
 def _candidates(seen: Observation) -> list[Limit]:
     own, threads = seen.column("own"), seen.column("thread")
     found = []
-    if seen.quota is not None and seen.quota < seen.usable:
-        found.append(_limit(seen, "quota", own, [seen.quota] * len(own)))
     left = [seen.usable - one.steal for one in seen.windows]
+    rooms = [room - one.others for room, one in zip(left, seen.windows, strict=True)]
+    if (quota := seen.quota) is not None and quota < seen.usable:
+        # Beside busy neighbours a server may not get all that its limit permits.
+        least = [min(room, quota) if seen.is_full else quota for room in rooms]
+        found.append(_limit(seen, "quota", own, least, top=quota if seen.is_full else 0.0))
     if _others_are_clients(seen):
         together = [one.own + one.others for one in seen.windows]
         found.append(_limit(seen, "shared", together, left))
     else:
-        rooms = [room - one.others for room, one in zip(left, seen.windows, strict=True)]
         top = seen.mean(left) if seen.is_full else 0.0
         found.append(_limit(seen, "processors", own, rooms, top=top))
     if sum(threads) > ALONE * sum(own) and seen.usable > 1:
@@ -132,9 +134,8 @@ def _with_times(limit: Limit, seen: Observation, rate: float) -> Limit:
     found = reach(x, y, room=limit.room, room_error=limit.room_error, now=rate)
     if found is None:
         return limit
-    low, times, high = found
     # The highest load was carried, whatever the line says.
-    low = max(low, min(x[-1] / rate, times))
+    low, times, high = (max(one, x[-1] / rate) for one in found)
     return msgspec.structs.replace(limit, times=times, low=low, high=high)
 
 

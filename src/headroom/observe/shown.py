@@ -13,7 +13,7 @@ from headroom.quantities import format_bounds, format_given, format_percent
 THROTTLED = 0.01
 """Share of time from which being held back is named."""
 _PARTS = {
-    "quota": "its limit of {:.3g} processors is",
+    "quota": "the {:.3g} processors that its limit leaves are",
     "processors": "the {:.3g} processors that others leave are",
     "shared": "the {:.3g} processors that it shares with its clients are",
     "thread": "its only busy thread is",
@@ -125,10 +125,9 @@ def _cautions(answer: Answer, seen: Observation) -> Iterator[str]:
         )
     if answer.limit.part == "shared":
         yield "the time of others grows with the load: clients on this machine count as its cost."
-    if seen.is_full and answer.limit.part == "processors":
+    if seen.is_full and answer.limit.part in {"processors", "quota"}:
         yield (
-            "the machine is full: others give way to a busier server, so it may get more than they "
-            "leave now."
+            "the machine often is full: others give way to a busier server, by how much is unknown."
         )
     if seen.gaps:
         yield f"windows that do not count: {seen.gaps}, {seen.gap}."

@@ -17,6 +17,8 @@ from headroom.observe.rates.adapter import Adapter, AdapterError
 
 MACHINE_FULL = 0.95
 """Busy share of the usable processors from which others may give way."""
+OFTEN = 0.25
+"""Share of the windows from which a full machine is no exception."""
 STOLEN = 0.05
 """Share of the usable processors that a hypervisor takes from which a window does not count."""
 
@@ -73,9 +75,10 @@ class Observation(msgspec.Struct, kw_only=True):
 
     @property
     def is_full(self) -> bool:
-        """Whether the machine is full, so that others may give way."""
-        busy = sum(map(self.mean, ("own", "others", "steal")))
-        return busy > MACHINE_FULL * self.usable
+        """Whether the machine often is full, so that others may give way."""
+        most = MACHINE_FULL * self.usable
+        full = [one.own + one.others + one.steal > most for one in self.windows]
+        return sum(full) >= OFTEN * len(full)
 
     @property
     def rates(self) -> list[float]:
