@@ -25,7 +25,7 @@ _PROTOCOL = 196_608
 _HEAD_BYTES = 5
 """Bytes of a message before its content: a letter and a length."""
 _AUTHENTICATED = 0
-_WAITS = {
+WAITS = {
     "Lock": "lock",
     "LWLock": "lwlock",
     "IO": "io",
@@ -43,7 +43,7 @@ _MEANINGS = {
     "client": "Clients whose backend waits for them",
     "other": "Clients that wait for anything else",
 }
-_SELECT_WAITS = (
+SELECT_WAITS = (
     "select coalesce(wait_event_type, ''), count(*) from pg_stat_activity "
     "where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid() "
     "group by 1"
@@ -240,11 +240,11 @@ class PostgresWatch:
         while not self._ended.wait(max(due_s - time.monotonic(), 0.0)):
             before_s = time.thread_time()
             at_s = time.monotonic()
-            rows = self._rows(_SELECT_WAITS)
+            rows = self._rows(SELECT_WAITS)
             if rows is not None:
                 seen: dict[str, int] = {}
                 for kind, count in rows:
-                    name = _WAITS.get(kind, "other")
+                    name = WAITS.get(kind, "other")
                     seen[name] = seen.get(name, 0) + int(count)
                 self.waits.append((at_s, seen))
             self.own_cpu_s += time.thread_time() - before_s

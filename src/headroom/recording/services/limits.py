@@ -33,10 +33,11 @@ class Hierarchy:
         return controller in self.controllers or (controller, self.version) == ("cpuacct", 2)
 
 
-def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
-    """Return the hierarchies of this machine; empty without control groups."""
+def hierarchies(proc: Path = Path("/proc/self"), pid: str = "") -> list[Hierarchy]:
+    """Return the hierarchies of this machine, or of process `pid`; empty without control groups."""
     try:
-        groups = (proc / "cgroup").read_text(encoding="utf-8").splitlines()
+        own_folder = proc.parent / pid if pid else proc
+        groups = (own_folder / "cgroup").read_text(encoding="utf-8").splitlines()
         mounts = (proc / "mounts").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
