@@ -530,6 +530,8 @@ class Limiting(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="limi
     symptoms: list[Symptom] = []
     overflows: list[Overflow] = []
     losses: list[ClassLoss] = []
+    neighbours: float | None = None
+    """Of a measured load: share of the processors that other programs take, if notable."""
     is_steady: bool = True
     """False if the verdict is about whole runs, which have no steady state."""
     worst: WorstSpan | None = None
@@ -552,6 +554,8 @@ class NotLimited(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="no
     """Mean number of users who think."""
     overflows: list[Overflow] = []
     losses: list[ClassLoss] = []
+    neighbours: float | None = None
+    """Of a measured load: share of the processors that other programs take, if notable."""
 
 
 LimitEvidence: TypeAlias = Limiting | NotLimited

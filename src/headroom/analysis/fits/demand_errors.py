@@ -29,9 +29,6 @@ from headroom.experiment.protocol.fit_method import DemandEvidence, Load
 
 SATURATED = 0.9
 """Utilization from which a point without think time counts as a burst."""
-PAST_KNEE = 0.99
-"""Utilization from which a prediction counts as saturated: that of twice the clients of the knee.
-At the knee itself the demand differs from that of a burst."""
 TOLERANCE = 1.02
 """Ratio to the highest and the lowest measured utilization that still counts as measured."""
 FARTHEST = 4.0
@@ -117,10 +114,10 @@ def reach_of(
     'measured'
     >>> burst = [Load(clients=96, think_s=0.0, utilization=1.0, servers=(2,), visits=3)]
     >>> [
-    ...     reach_of(Load(clients=96, think_s=0.1, utilization=u, servers=(2,)), burst).kind
-    ...     for u in (0.995, 0.9)
+    ...     reach_of(Load(clients=n, think_s=0.1, utilization=0.9, servers=(2,)), burst).kind
+    ...     for n in (96, 48, 8)
     ... ]
-    ['alternated-burst', 'burst']
+    ['alternated-burst', 'burst', 'low-load']
     """
     return Reach(
         kind=_kind(predicted, measured, declared), measured=tuple(measured), predicted=predicted
@@ -156,11 +153,10 @@ def _found(predicted: Load, measured: Sequence[Load]) -> DemandKind:
     if predicted.clients is None or not all(map(_is_burst, measured)):
         return "low-load"
     ratios = [(one.clients or 0) / predicted.clients for one in measured]
-    is_past_knee = predicted.utilization is not None and predicted.utilization >= PAST_KNEE
-    if is_past_knee and all(ratio == 1.0 for ratio in ratios):
+    near = [ratio for ratio in ratios if 1.0 / FARTHEST <= ratio <= FARTHEST]
+    if near and all(ratio == 1.0 for ratio in near):
         return "alternated-burst" if _is_alternated(measured) else "target-burst"
-    is_near = all(1.0 / FARTHEST <= ratio <= FARTHEST for ratio in ratios)
-    return "burst" if is_near else "low-load"
+    return "burst" if near else "low-load"
 
 
 def _is_alternated(measured: Sequence[Load]) -> bool:

@@ -6,7 +6,9 @@ from headroom.analysis.evidence import DemandKind
 from headroom.analysis.results import FitSet, FittedValue, Prediction
 from headroom.experiment.protocol.fit_method import (
     FitEvidence,
+    LimitName,
     ParameterEvidence,
+    RefutedCode,
     ServiceEvidence,
     ShareEvidence,
 )
@@ -127,17 +129,65 @@ def _fit_words(evidence: FitEvidence) -> str:
     )
 
 
+_LIMITS: dict[LimitName, str] = {
+    "processors": "the processors",
+    "quota": "the quota of processors",
+    "thread": "one thread of the server",
+    "client": "the load program itself",
+    "disk": "a disk",
+    "lock": "what one operation at a time holds (a lock)",
+    "pool": "what {places} operations at a time hold (a pool, or a limit of connections)",
+}
+_REFUTED: dict[RefutedCode, str] = {
+    "idle": "the machine's were {value:.0%} busy",
+    "no_crowd": "others fill them, and {value:.2g} threads that are measured wait for one",
+    "not_throttled": "it held back {value:.0%} of the time",
+    "thread_idle": "its busiest thread worked or waited for a processor {value:.0%} of the time",
+    "not_blocked": "{value:.2g} threads waited for a device",
+    "no_waits": "its threads stop {value:.2g} times in an operation",
+    "places": "throughput times response time at low load is {value:.3g}",
+}
+
+
 def _service_words(evidence: ServiceEvidence) -> str:
+    return "; ".join(_service_clauses(evidence))
+
+
+def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
     if evidence.basis == "low_load":
+        if evidence.limit:
+            yield f"the first limit is {_LIMITS[evidence.limit]}"
         if evidence.background is None:
-            return "there are fewer than three loads, so background counts as demand"
-        return f"background keeps {evidence.background:.2g} processors busy"
-    busy = f"{evidence.busy or 0.0:.0%}"
-    return {
-        "processors": f"processors limit the bursts ({busy} busy)",
-        "lock": f"the lock limits the bursts (processors {busy} busy)",
-    }.get(
-        evidence.limit,
-        f"processors are only {busy} busy at the bursts, so something else limits: the demand "
-        "stands for it, and response times below the knee are too long",
-    )
+            yield "there are fewer than three loads, so background counts as demand"
+        else:
+            yield f"background keeps {evidence.background:.2g} processors busy"
+        return
+    if evidence.limit in _LIMITS:
+        places = " or ".join(str(count) for _, count in evidence.left)
+        yield f"the bursts are limited by {_LIMITS[evidence.limit].format(places=places)}"
+    else:
+        yield f"what limits the bursts is undetermined{_left(evidence)}"
+    if evidence.busy is not None:
+        yield f"processors are {evidence.busy:.0%} busy"
+    if evidence.neighbours is not None:
+        yield (
+            f"other programs take {evidence.neighbours:.0%} of them and leave "
+            f"{evidence.available or 0.0:.2g}"
+        )
+    elif evidence.limit == "quota" and evidence.available is not None:
+        yield f"it allows {evidence.available:.2g} processors and throttles"
+    if evidence.refuted:
+        yield "not " + ", not ".join(
+            f"{_LIMITS[one.name].format(places='several')}: "
+            f"{_REFUTED[one.because].format(value=one.value)}"
+            for one in evidence.refuted
+        )
+
+
+def _left(evidence: ServiceEvidence) -> str:
+    """Return what may limit, and the run that would decide."""
+    if not evidence.left:
+        return ": nothing that was observed is full"
+    names = [_LIMITS[name].format(places=f"up to {count}") for name, count in evidence.left]
+    decides = "one client without think time, fitted with the bursts, decides"
+    return f": {' or '.join(names)}; {decides}"
