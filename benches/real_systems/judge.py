@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,8 +24,33 @@ _RATE, _TIME = "throughput", "response_s_mean"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """A prediction beside what was measured, and both ends of its interval."""
+
+    measured: float
+    value: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Relative error."""
+        return self.value / self.measured - 1.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval contains what was measured."""
+        return self.low <= self.measured <= self.high
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval, relative to the prediction."""
+        return (self.high - self.low) / 2.0 / self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One predicted load of a case; without a prediction if the fit is refused."""
+    """One predicted load of a case; without predictions if the fit is refused."""
 
     case: str
     use: str
@@ -35,39 +60,17 @@ class Row:
     """Half of the range of the replications of the measured point, relative to it."""
     neighbours: float
     """Share of the processors that others took during the burst."""
-    limit: str = ""
-    predicted: float | None = None
-    low: float | None = None
-    high: float | None = None
-    response_error: float | None = None
-    response_holds: bool | None = None
-    refused: str = ""
-    verdict: str = ""
+    verdict: str
     """What the verdict of the measured burst names."""
+    limit: str = ""
+    rate: Predicted | None = None
+    time: Predicted | None = None
+    refused: str = ""
 
     @property
     def kind(self) -> str:
         """Kind of the server."""
         return self.case.partition("-")[0]
-
-    @property
-    def error(self) -> float | None:
-        """Relative error of the predicted throughput."""
-        return None if self.predicted is None else self.predicted / self.measured - 1.0
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether the interval contains what was measured."""
-        if self.predicted is None or self.low is None or self.high is None:
-            return None
-        return self.low <= self.measured <= self.high
-
-    @property
-    def half_width(self) -> float | None:
-        """Half of the interval, relative to the prediction."""
-        if self.predicted is None or self.low is None or self.high is None:
-            return None
-        return (self.high - self.low) / 2.0 / self.predicted
 
     @property
     def names_limit(self) -> bool:
@@ -109,7 +112,7 @@ def rows(folder: Path) -> Iterator[Row]:
                 "use": use,
                 "load": load,
                 "measured": value(there, _RATE),
-                "spread": (whole["maximum"] - whole["minimum"]) / 2.0 / whole["value"],
+                "spread": _half_range(whole),
                 "neighbours": value(burst, "machine.cpu.utilization") - own / count,
                 "verdict": (burst["bottleneck"] or {}).get("name", ""),
             }
@@ -117,18 +120,22 @@ def rows(folder: Path) -> Iterator[Row]:
                 yield Row(**said, refused=fit["reason"])
                 continue
             point = found[f"from_{use}"]["points"][place]
-            estimate = point["estimates"][_RATE]
-            time = point["estimates"][_TIME]
-            observed_s = value(there, _TIME)
-            yield Row(
-                **said,
-                limit=sets[0]["evidence"]["limit"],
-                predicted=estimate["value"],
-                low=estimate["low"],
-                high=estimate["high"],
-                response_error=time["value"] / observed_s - 1.0,
-                response_holds=bool(time["low"] and time["low"] <= observed_s <= time["high"]),
-            )
+            rate, time = (_predicted(point, there, metric) for metric in (_RATE, _TIME))
+            yield Row(**said, limit=sets[0]["evidence"]["limit"], rate=rate, time=time)
+
+
+def _predicted(point: Mapping[str, Any], there: Mapping[str, Any], metric: str) -> Predicted:
+    """Return a prediction; an interval without an end holds whatever is there."""
+    one = point["estimates"][metric]
+    high = math.inf if one["high"] is None else one["high"]
+    return Predicted(
+        measured=value(there, metric), value=one["value"], low=one["low"] or 0.0, high=high
+    )
+
+
+def _half_range(estimate: Mapping[str, Any]) -> float:
+    value, low, high = (estimate.get(name) for name in ("value", "minimum", "maximum"))
+    return 0.0 if value is None or low is None or high is None else (high - low) / 2.0 / value
 
 
 def table(lines: Iterable[Row]) -> str:
@@ -143,37 +150,36 @@ def table(lines: Iterable[Row]) -> str:
 def _line(row: Row) -> str:
     cells = [row.case, row.use, f"{row.load:g}", f"{row.neighbours:.0%}", f"{row.measured:.0f}",
              f"{row.spread:.0%}"]  # fmt: skip
-    if row.predicted is None:
+    if row.rate is None or row.time is None:
         return f"| {' | '.join([*cells, 'refused', '', '', '', '', row.refused[:60]])} |"
-    bounds = "-" if row.low is None or row.high is None else f"{row.low:.0f} to {row.high:.0f}"
-    cells += [f"{row.predicted:.0f} ({bounds})", f"{row.error:+.0%}", str(row.holds)]
-    cells += ["-" if row.half_width is None else f"{row.half_width:.0%}"]
+    rate = row.rate
     right = "" if row.names_limit else f", not {LIMITS[row.kind]}"
-    return f"| {' | '.join([*cells, f'{row.response_error:+.0%}', f'{row.limit}{right}'])} |"
+    cells += [f"{rate.value:.0f} ({rate.low:.0f} to {rate.high:.0f})", f"{rate.error:+.0%}",
+              str(rate.holds), f"{rate.half_width:.0%}", f"{row.time.error:+.0%}",
+              f"{row.limit}{right}"]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
 
 
-def summary(lines: Iterable[Row]) -> Iterator[str]:
-    """Yield one line for each kind of evidence."""
-    whole = list(lines)
+def summary(lines: Sequence[Row]) -> Iterator[str]:
+    """Yield what all rows come to."""
     for use in ("fit", "low"):
-        every = [line for line in whole if line.use == use]
-        known = [line for line in every if line.predicted is not None]
-        if not known:
-            yield f"{use}: all {len(every)} refused"
-            continue
-        errors = sorted(abs(line.error or 0.0) for line in known)
-        widths = [math.inf if line.half_width is None else line.half_width for line in known]
-        times = sorted(abs(line.response_error or 0.0) for line in known)
-        first = {line.case: line for line in every}.values()
-        yield (
-            f"{use}: {len(every) - len(known)} of {len(every)} refused; throughput error median "
-            f"{median(errors):.0%}, 9 of 10 {errors[int(0.9 * (len(errors) - 1))]:.0%}, worst "
-            f"{errors[-1]:.0%}; interval holds {sum(bool(line.holds) for line in known)} of "
-            f"{len(known)}, half-width median {median(widths):.0%}; response error median "
-            f"{median(times):.0%}, worst {times[-1]:.0%}, interval holds "
-            f"{sum(bool(line.response_holds) for line in known)}; limit named in "
-            f"{sum(line.names_limit for line in first)} of {len(first)} cases; verdict of the "
-            f"burst right in {sum(line.has_verdict for line in first)}"
-        )
-    spreads = [line.spread for line in whole if line.use == "fit"]
+        every = [line for line in lines if line.use == use]
+        rates = [line.rate for line in every if line.rate is not None]
+        times = [line.time for line in every if line.time is not None]
+        yield f"{use}: {len(every) - len(rates)} of {len(every)} refused"
+        for name, some in (("throughput", rates), ("response", times)):
+            errors = sorted(abs(one.error) for one in some)
+            if errors:
+                yield (
+                    f"  {name}: error median {median(errors):.0%}, 9 of 10 "
+                    f"{errors[int(0.9 * (len(errors) - 1))]:.0%}, worst {errors[-1]:.0%}; interval "
+                    f"holds {sum(one.holds for one in some)} of {len(some)}, half-width median "
+                    f"{median(one.half_width for one in some):.0%}"
+                )
+    first = {line.case: line for line in lines if line.use == "fit"}.values()
+    yield (
+        f"limit named in {sum(line.names_limit for line in first)} of {len(first)} cases, verdict "
+        f"of the burst right in {sum(line.has_verdict for line in first)}"
+    )
+    spreads = [line.spread for line in lines if line.use == "fit"]
     yield f"half of the range of three identical runs: median {median(spreads):.0%}"

@@ -12,7 +12,7 @@ LENGTH_S = 2.0
 REPLICATIONS = 3
 
 
-def text(kind: str, capacity: float | None, *, model: str = "interactive") -> str:
+def text(kind: str, capacity: float | None) -> str:
     """Return the study of a kind of server; only the burst where its throughput is not known."""
     loads = [("fit", "burst", CLIENTS, 0.0)]
     if capacity is not None:
@@ -74,20 +74,17 @@ regex = 'p95_s (\\S+)'
 """
     if capacity is None:
         return measured
-    parts = [measured, *(_predicted(use, capacity, model) for use in ("fit", "low"))]
-    return "\n".join(parts)
+    return "\n".join([measured, *(_predicted(use, capacity) for use in ("fit", "low"))])
 
 
-def _predicted(use: str, capacity: float, model: str) -> str:
-    clients = "clients" if model == "database" else "users"
-    lock = 'lock = "lock_s"' if model == "database" else f'map = {{ {clients} = "clients" }}'
+def _predicted(use: str, capacity: float) -> str:
     thinks = [CLIENTS / share / capacity for share in JUDGED]
     return f"""\
 [[experiment]]
 name = "from_{use}"
-system = {{ name = "model", model = "{model}", completions = 20_000 }}
+system = {{ name = "model", model = "interactive", completions = 20_000 }}
 factors.think_s = {thinks}
-fixed.{clients} = {CLIENTS}
+fixed.users = {CLIENTS}
 replications.count = 5
 what_if.parts = "none"
 
@@ -99,5 +96,5 @@ where = {{ use = "{use}" }}
 [experiment.fit.options]
 groups = ["service.server", "program"]
 fit_servers = true
-{lock}
+map = {{ users = "clients" }}
 """

@@ -88,6 +88,11 @@ class SeenPoint:
         return Processors(count=count, busy=busy, own=min(self.busy, busy), crowd=crowd)
 
     @property
+    def waiting(self) -> float:
+        """Mean number of threads of the servers that wait for a processor."""
+        return self.rate * self._sum("queue_s_per_op", self.servers)
+
+    @property
     def neighbours(self) -> float:
         """Share of the processors that others take."""
         found = self.processors
@@ -95,11 +100,14 @@ class SeenPoint:
 
     @property
     def neighbours_error(self) -> float:
-        """Standard error of the processors left at another point of as many replications."""
-        own = self.source.observed.get(f"{self.groups[0]}.cpu.busy_mean")
-        if own is None or own.standard_error is None:
-            return 0.0
-        return own.standard_error * math.sqrt(2.0)
+        """Relative standard error of the own busy processors, of two points of such replications.
+
+        Of a full machine they are what others leave.
+        """
+        seen = [self.source.observed.get(f"{group}.cpu.busy_mean") for group in self.groups]
+        known = [one for one in seen if one and one.standard_error is not None]
+        most = max(known, key=lambda one: one.value, default=None)
+        return math.sqrt(2.0) * (most.standard_error or 0.0) / most.value if most else 0.0
 
     @property
     def quota(self) -> tuple[str, float] | None:

@@ -54,6 +54,11 @@ FEWEST_LOADS = 3
 """Fewest loads that separate background from demand."""
 LEAST_LEFT = 0.25
 """Share of the usable processors that others must leave: below it a burst shows them."""
+WORKING = ("processors", "thread", "client")
+"""Limits that take processors, of which neighbours leave less or more at other times; a quota that
+throttles leaves the same."""
+HELD_UP = 0.25
+"""Threads that wait for a processor, for each place of what limits, from which they hold it up."""
 SHORTEST_S = 1e-6
 
 
@@ -222,8 +227,7 @@ def _from_bursts(
         for count in (fewest, most)
         if options.fit_servers and fewest < most
     ]
-    if is_full:
-        alternatives += _with_other_neighbours(bursts[0], demand_s, evidence, options)
+    alternatives += _with_other_neighbours(bursts[0], demand_s, evidence, options)
     return _Fitted(
         demand_s=demand_s, servers=servers, evidence=evidence, alternatives=alternatives,
         used=bursts,
@@ -270,12 +274,12 @@ def _with_other_neighbours(
     burst: SeenPoint, demand_s: float, evidence: ServiceEvidence, options: DemandOptions
 ) -> list[dict[str, Value]]:
     """Return the demands with as many processors as others left at other times."""
-    if evidence.neighbours is None or evidence.limit != "processors" or not evidence.available:
+    places = max((count for _, count in evidence.left), default=1)
+    takes_processors = evidence.limit in WORKING or burst.waiting >= HELD_UP * places
+    if evidence.neighbours is None or not takes_processors:
         return []
     error = published()["neighbours"]
-    distance = t_quantile(degrees=error.degrees) * math.hypot(
-        error.spread, burst.neighbours_error / evidence.available
-    )
+    distance = t_quantile(degrees=error.degrees) * math.hypot(error.spread, burst.neighbours_error)
     return [{options.demand: demand_s * math.exp(way * distance)} for way in (-1.0, 1.0)]
 
 
@@ -353,9 +357,11 @@ def _residuals(fitted: _Fitted, seen: Sequence[SeenPoint]) -> Iterator[Residual]
         else:
             busy = min(fitted.background + fitted.slope_s * one.rate, fitted.servers)
             yield one.residual("busy processors", "1", one.busy, busy)
+    if fitted.lock_s or fitted.evidence.limit == "client":  # its waits are not in its response
+        return
     for one in seen:
         clients, think_s = one.load.clients, one.load.think_s
-        if one.inside is not None and clients and think_s is not None and not fitted.lock_s:
+        if one.inside is not None and clients and think_s is not None:
             rate = repairman(clients, think_s, fitted.demand_s, round(fitted.servers))
             response_s = clients / rate - think_s
             yield one.residual("response time", "s", one.inside.response_s, response_s)

@@ -17,7 +17,7 @@ FULL = 0.95
 NOTABLE = 0.1
 """Share of the processors below which others do not count, and below which what is measured does
 not, if nothing is known of its waiting."""
-CROWD = 1.0
+CROWD = 2.0
 """Mean number of waiting threads from which they compete for processors."""
 _BUSY = re.compile(r"((?!machine\.)(?P<group>.+))\.cpu\.utilization")
 

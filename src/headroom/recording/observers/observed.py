@@ -38,8 +38,7 @@ _PER_OPERATION = {
 }
 _OF_GROUP = {
     "cpu.busy_mean": "Processors that it keeps busy",
-    "cpu.waiting_mean": "Mean number of its threads that wait for a processor",
-    "cpu.crowd_mean": "The same without its busiest thread",
+    "cpu.crowd_mean": "Mean number of its threads that wait for a processor, without the busiest",
     "blocked_mean": "Mean number of its threads that wait for a device",
     "busiest_thread.runnable_share": "Share of the time in which its busiest thread runs or waits "
     "for a processor",
@@ -107,7 +106,6 @@ class Observed:
             values[f"{group}.{BUSIEST}{_UTILIZATION}"] = busy_s / length_s
             values[f"{group}.{BUSIEST}.runnable_share"] = min(runnable_s / length_s, 1.0)
             values[f"{group}.cpu.busy_mean"] = gained["cpu_s"] / length_s
-            values[f"{group}.cpu.waiting_mean"] = gained["queue_s"] / length_s
             values[f"{group}.cpu.crowd_mean"] = max(gained["queue_s"] - queue_s, 0.0) / length_s
             blocked = [look.totals[group].get("blocked", 0.0) for look in looks]
             values[f"{group}.blocked_mean"] = sum(blocked) / len(blocked)
