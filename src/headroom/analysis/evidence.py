@@ -738,8 +738,8 @@ DemandKind: TypeAlias = Literal[
     "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
 ]
 """Where a prediction lies, seen from the measurements of the demands: within the measured loads,
-perhaps measured in turn; beyond them; other clients or utilization than those of a burst, or than
-pulses of all clients; saturated with the clients of a burst, perhaps measured in turn."""
+perhaps measured in turn; beyond them; other clients than those of a burst, or than pulses of all
+clients; with the clients of a burst; saturated with them, and measured in turn."""
 
 PredictionKind: TypeAlias = DemandKind | Literal["published", "simulated", "chained", "unknown"]
 """The same of a point with fitted parameters; or the method publishes errors of its predictions;

@@ -62,8 +62,8 @@ DIGITS = 6
 MOST_GROUPS = 10
 """Groups of the jackknife at most: each costs one more fit."""
 FEWEST_GROUPS = 2
-FARTHEST_OFF = 1.0
-"""Typical relative error of a fit to measurements from which nothing is predicted."""
+FARTHEST_OFF = 2.0
+"""Typical factor, either way, by which a fit misses measurements that is not predicted from."""
 
 
 def with_fits(plan: Plan, journal: Journal) -> Plan:
@@ -436,10 +436,11 @@ def _with_intervals(
 
 def check_near(found: Found) -> None:
     """Refuse a fit that is far off its own observations."""
-    errors = [abs(one.relative) for one in found.residuals if one.relative is not None]
-    if errors and median(errors) > FARTHEST_OFF:
+    pairs = [sorted((one.fitted, one.observed)) for one in found.residuals]
+    factors = [high / low for low, high in pairs if low > 0.0]
+    if factors and median(factors) > FARTHEST_OFF:
         raise FitError(
-            f"the fitted model is typically {median(errors):.0%} off what it was fitted to",
+            f"the fitted model is typically {median(factors):.3g} times off what it was fitted to",
             cure="fit a model that has what limits, or choose by `where` loads that one describes",
         )
 

@@ -108,6 +108,7 @@ class _Fitted:
     lock_s: float = 0.0
     background: float = 0.0
     slope_s: float = 0.0
+    capacity: float = 0.0
     alternatives: Sequence[Mapping[str, Value]] = ()
     used: Sequence[SeenPoint] = field(default=())
 
@@ -213,10 +214,18 @@ def _from_bursts(
         is_full = not target.config[options.lock]  # what limits stays the same for the intervals
     cpu_s = float(np.median([one.cpu_s for one in bursts]))
     if not is_full and options.lock:
+        if judged.limit == "pool":
+            raise FitError(
+                f"{judged.places[0]} operations at a time limit, which the model's "
+                f"{options.lock!r} does not describe",
+                cure='fit the model "interactive" with `fit_servers = true` and without `lock`',
+            )
         lock_s = max(1.0 / rate - flush_s, SHORTEST_S)
+        times = {options.demand: max(cpu_s - lock_s, SHORTEST_S), options.lock: lock_s}
         return _Fitted(
             demand_s=max(cpu_s, lock_s), lock_s=lock_s, servers=servers, evidence=evidence,
-            used=bursts,
+            alternatives=_with_other_neighbours(bursts[0], times, evidence), used=bursts,
+            capacity=rate,
         )  # fmt: skip
     fewest, most = judged.places
     if options.fit_servers and not target.is_replicate:
@@ -227,10 +236,10 @@ def _from_bursts(
         for count in (fewest, most)
         if options.fit_servers and fewest < most
     ]
-    alternatives += _with_other_neighbours(bursts[0], demand_s, evidence, options)
+    alternatives += _with_other_neighbours(bursts[0], {options.demand: demand_s}, evidence)
     return _Fitted(
         demand_s=demand_s, servers=servers, evidence=evidence, alternatives=alternatives,
-        used=bursts,
+        used=bursts, capacity=rate,
     )  # fmt: skip
 
 
@@ -271,16 +280,17 @@ def _evidence(burst: SeenPoint, judged: Judged, servers: float) -> ServiceEviden
 
 
 def _with_other_neighbours(
-    burst: SeenPoint, demand_s: float, evidence: ServiceEvidence, options: DemandOptions
+    burst: SeenPoint, times: Mapping[str, float], evidence: ServiceEvidence
 ) -> list[dict[str, Value]]:
-    """Return the demands with as many processors as others left at other times."""
+    """Return the times with as many processors as others left at other times."""
     places = max((count for _, count in evidence.left), default=1)
     takes_processors = evidence.limit in WORKING or burst.waiting >= HELD_UP * places
     if evidence.neighbours is None or not takes_processors:
         return []
     error = published()["neighbours"]
     distance = t_quantile(degrees=error.degrees) * math.hypot(error.spread, burst.neighbours_error)
-    return [{options.demand: demand_s * math.exp(way * distance)} for way in (-1.0, 1.0)]
+    factors = (math.exp(-distance), math.exp(distance))
+    return [{name: time_s * factor for name, time_s in times.items()} for factor in factors]
 
 
 def _from_low_load(
@@ -353,12 +363,12 @@ def _residuals(fitted: _Fitted, seen: Sequence[SeenPoint]) -> Iterator[Residual]
     """Yield the capacity, or busy processors by the Utilization Law, and response times."""
     for one in fitted.used:
         if fitted.evidence.basis == "bursts":
-            yield one.residual("throughput", "1/s", one.rate, fitted.servers / fitted.demand_s)
+            yield one.residual("throughput", "1/s", one.rate, fitted.capacity)
         else:
             busy = min(fitted.background + fitted.slope_s * one.rate, fitted.servers)
             yield one.residual("busy processors", "1", one.busy, busy)
-    if fitted.lock_s or fitted.evidence.limit == "client":  # its waits are not in its response
-        return
+    if fitted.lock_s or fitted.evidence.limit in {"", "client"}:
+        return  # not one station, not identified, or waits that are not in the response time
     for one in seen:
         clients, think_s = one.load.clients, one.load.think_s
         if one.inside is not None and clients and think_s is not None:

@@ -95,8 +95,6 @@ def test_a_burst_gives_the_demand_whatever_its_processor_time_was_at_low_load() 
     found = fit([*low_load(100e-6), point(40_000.0, 49e-6)], servers=2)
     assert values(found) == {"service_s": pytest.approx(2 / 40_000.0)}
     assert evidence(found).limit == "processors"
-    (capacity,) = (one for one in found.residuals if one.metric == "throughput")
-    assert capacity.fitted == pytest.approx(capacity.observed)
 
 
 def test_one_client_is_no_burst() -> None:
@@ -257,6 +255,12 @@ def traced(
     }  # fmt: skip
     seen |= {"response_s_mean": response_s} if response_s else {}
     return point(rate, own / rate, clients=clients, think_s=think_s, more={**seen, **more})
+
+
+def test_a_pool_is_not_fitted_as_the_row_of_a_database() -> None:
+    alone = traced(1 / 4.3e-3, clients=1, own=0.07, response_s=4.3e-3)
+    with pytest.raises(FitError, match="4 operations at a time"):
+        fit([traced(1000.0, clients=16), alone], WITH_LOCK, servers=2)
 
 
 @pytest.mark.parametrize("others", [0.0, 1.7])

@@ -19,9 +19,9 @@ _PLACES: dict[DemandKind, str] = {
     "measured": "within the measured loads",
     "alternated": "within the measured loads, which were measured in turn",
     "low-load": "beyond the measured loads",
-    "burst": "from a burst with other clients or at another utilization",
+    "burst": "from a burst with other clients",
     "pulses": "pulses of all clients at once",
-    "target-burst": "saturated with the same number of clients",
+    "target-burst": "from a burst with the same number of clients",
     "alternated-burst": (
         "saturated with the same number of clients, in turn with other measurements"
     ),
