@@ -120,11 +120,6 @@ class SeenPoint:
         return None
 
     @property
-    def quota_cpus(self) -> float | None:
-        """Processors of the quota."""
-        return None if self.quota is None else self.quota[1]
-
-    @property
     def inside(self) -> Inside | None:
         """What an operation costs here, with its waits for a processor."""
         response_s = self._value(self.response)
@@ -177,6 +172,7 @@ class SeenPoint:
             program=self._most("busiest_thread.runnable_share", [_PROGRAM]),
             blocked=self._most("blocked_mean", self.servers) or 0.0,
             waits=self._waits(),
+            rows=self._most("waits.lock_mean", self.servers),
             inside=None if lowest is None else lowest.inside,
         )
 

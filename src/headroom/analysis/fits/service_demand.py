@@ -259,8 +259,9 @@ def _evidence(burst: SeenPoint, judged: Judged, servers: float) -> ServiceEviden
     processors = burst.processors
     available = None if processors is None else processors.available
     usable = servers if processors is None else processors.count
-    if burst.quota_cpus is not None and available is not None:
-        usable, available = burst.quota_cpus, min(burst.quota_cpus, available)
+    if burst.quota is not None and available is not None:
+        usable = burst.quota[1]
+        available = min(usable, available)
     is_left = available is None or available >= LEAST_LEFT * usable
     if judged.limit == "processors" and not is_left:
         raise FitError(

@@ -48,6 +48,7 @@ def test_places_follow_from_littles_law_and_the_time_that_takes_no_processor(
 def test_without_low_load_lock_and_pool_are_not_told_apart() -> None:
     judged = judge(replace(held(4, 4e-3), inside=None))
     assert (judged.limit, judged.places) == ("unknown", (1, CLIENTS))
+    assert judge(replace(held(1, 4e-3), inside=None, rows=14.0)).limit == "lock", "PostgreSQL says"
 
 
 def test_processors_that_neighbours_share_limit_threads_that_wait_for_them() -> None:

@@ -78,6 +78,8 @@ class Traces:
         Mean number of threads of a server that wait for a device.
     waits
         Voluntary switches of an operation in the servers; None if unknown.
+    rows
+        Mean number of clients that wait for a row or a table, as a database says; None elsewhere.
     inside
         The operation at low load; None if no point shows it.
     """
@@ -91,6 +93,7 @@ class Traces:
     program: float | None = None
     blocked: float = 0.0
     waits: float | None = None
+    rows: float | None = None
     inside: Inside | None = None
 
 
@@ -115,16 +118,7 @@ class Judged:
 
 
 def judge(seen: Traces) -> Judged:
-    """Return which limits the traces of a burst leave.
-
-    Examples
-    --------
-    >>> pool = Traces(rate=950.0, clients=16, waits=2.6, server=0.03, program=0.05,
-    ...     processors=Processors(count=2.0, busy=0.3, own=0.25, crowd=0.2),
-    ...     inside=Inside(response_s=0.0043, cpu_s=0.0003))
-    >>> judge(pool).left
-    [('pool', 4)]
-    """
+    """Return which limits the traces of a burst leave."""
     judging = _Judging(seen, [], [])
     judging.processors()
     if not judging.left:
@@ -186,6 +180,9 @@ class _Judging:
         if seen.waits is not None and seen.waits < WAITS:
             self._refute("lock", "no_waits", seen.waits)
             self._refute("pool", "no_waits", seen.waits)
+            return
+        if seen.rows is not None and seen.rows >= seen.clients / 2:
+            self.left.append(("lock", 1))
             return
         if seen.inside is None:
             self.left.extend([("lock", 1), ("pool", seen.clients)])

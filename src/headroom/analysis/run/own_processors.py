@@ -48,14 +48,7 @@ class Processors:
     ) -> Self | None:
         """Return the processors of a point from its metrics, None if they were not observed.
 
-        Parameters
-        ----------
-        values
-            Metric to its value.
-        count
-            Processors of the machine.
-        capacities
-            Group with a limit to the processors that it may use.
+        `capacities` are those of groups with a limit.
 
         Examples
         --------

@@ -23,7 +23,4 @@ def test_a_full_machine_limits_what_competes_for_it(
     assert found.limit_own is limits
     assert found.others == pytest.approx(2.0 - own)
     assert found.available == pytest.approx(own)
-
-
-def test_a_machine_with_free_processors_limits_nothing() -> None:
-    assert not Processors(count=2.0, busy=1.8, own=1.8, crowd=9.0).limit_own
+    assert not Processors(count=2.0, busy=1.8, own=own, crowd=9.0).limit_own, "some are free"

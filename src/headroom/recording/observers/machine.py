@@ -13,8 +13,6 @@ _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _SECTOR_BYTES = 512
 _BUSY = {"user": (0, 1), "system": (2, 5, 6), "steal": (7,)}
 """Columns of a line `cpu` of /proc/stat; time of guests is in `user` already."""
-DISK_BUSY = "disk_busy_s."
-"""Start of the names of the times (s) in which each disk had requests."""
 _WAIT = 4
 _DISK = re.compile(r"^(?!loop|ram|zram|dm-|md)\S+$")
 _MEMORY = re.compile(r"^(MemTotal|MemAvailable):\s+(\d+) kB", re.MULTILINE)
@@ -60,14 +58,13 @@ def _numbers(text: str) -> Mapping[str, float]:
 
 
 def _disks(text: str) -> dict[str, float]:
-    """Return bytes and busy times of whole disks: a partition is a disk's name and a number."""
+    """Return the bytes of all whole disks: a partition is a disk's name and a number more."""
     rows = {fields[2]: fields for fields in map(str.split, text.splitlines())}
     names = [name for name in rows if _DISK.match(name)]
     whole = [name for name in names if not any(_is_part(name, other) for other in names)]
     return {
         "disk_read_bytes": sum(_SECTOR_BYTES * float(rows[name][5]) for name in whole),
         "disk_write_bytes": sum(_SECTOR_BYTES * float(rows[name][9]) for name in whole),
-        **{f"{DISK_BUSY}{name}": float(rows[name][12]) / 1e3 for name in whole},
     }
 
 

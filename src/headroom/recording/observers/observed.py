@@ -7,7 +7,6 @@ import numpy as np
 
 from headroom.experiment.protocol.run import ResourceTable, TimeSamples
 from headroom.experiment.protocol.system import Metric
-from headroom.recording.observers.machine import DISK_BUSY
 from headroom.recording.observers.watch import Look
 
 _FEWEST = 2
@@ -97,8 +96,6 @@ class Observed:
                 runnable = [look.totals[group]["runnable"] for look in looks]
                 values["machine.runnable_mean"] = sum(runnable) / len(runnable)
                 values["machine.cpu.count"] = float(self.cpus)
-                disks_s = [own for name, own in gained.items() if name.startswith(DISK_BUSY)]
-                values["machine.disk_busy_share"] = min(max(disks_s, default=0.0) / length_s, 1.0)
                 continue
             capacity = self.limits.get(group, float(self.cpus))
             values[f"{group}.cpu{_UTILIZATION}"] = gained["cpu_s"] / (capacity * length_s)
@@ -185,8 +182,6 @@ def metrics_of(groups: Iterable[str], limited: Iterable[str], *, per_op: bool) -
             text = "Mean number of threads that run or wait for a processor"
             yield Metric(name="machine.runnable_mean", unit="1", description=text)
             yield Metric(name="machine.cpu.count", unit="1", description="Processors")
-            text = "Share of the time in which the busiest disk has requests"
-            yield Metric(name="machine.disk_busy_share", unit="1", description=text)
             continue
         text = "Busy share of the processors that it may use"
         yield Metric(name=f"{group}.cpu{_UTILIZATION}", unit="1", description=text)

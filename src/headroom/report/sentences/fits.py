@@ -13,6 +13,7 @@ from headroom.experiment.protocol.fit_method import (
     ShareEvidence,
 )
 from headroom.quantities import format_given, format_levels
+from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun
 
 _PLACES: dict[DemandKind, str] = {
@@ -121,7 +122,7 @@ def _fit_words(evidence: FitEvidence) -> str:
         share = f"{evidence.share:.0%} of the largest {evidence.metric}"
         return f"{share} of {count_noun(evidence.points, 'point')}"
     if isinstance(evidence, ServiceEvidence):
-        return _service_words(evidence)
+        return "; ".join(_service_clauses(evidence))
     who = "formulas" if evidence.answers == "formulas" else "short simulations"
     return (
         f"{evidence.observations} observations, root mean square of the relative errors "
@@ -149,8 +150,11 @@ _REFUTED: dict[RefutedCode, str] = {
 }
 
 
-def _service_words(evidence: ServiceEvidence) -> str:
-    return "; ".join(_service_clauses(evidence))
+def limit_words(one: FitSet) -> str:
+    """Return what limits the sources of a fit, and what does not; empty if nothing says so."""
+    evidence = one.evidence
+    is_known = isinstance(evidence, ServiceEvidence) and evidence.limit
+    return capital(_fit_words(evidence)) if evidence is not None and is_known else ""
 
 
 def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
