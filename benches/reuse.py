@@ -90,8 +90,8 @@ def read_figures(output: str) -> dict[str, list[float]]:
 
     Examples
     --------
-    >>> read_figures('{"name": "sweep", "round": 0, "count": 1000000, "s": 0.05}')
-    {'sweep': [50.0]}
+    >>> read_figures('{"name": "sweep", "round": 0, "count": 1000000, "s": 0.5}')
+    {'sweep': [500.0]}
     """
     figures: dict[str, list[float]] = defaultdict(list)
     for line in output.splitlines():

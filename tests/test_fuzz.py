@@ -1,8 +1,9 @@
-"""Random inputs that follow what they reach in the Rust core: none hangs, ends or misleads it.
+"""Random inputs that follow what they reach: none hangs, ends or misleads what reads it.
 
-The programs are those of `tests/fuzz`; libFuzzer works with a stable compiler, as long as nothing
-but the counting of what is reached is asked for. With CI=true each begins with the same number and
-ends after as many inputs, so that the same inputs are tried there again.
+Of the Rust core the programs are those of `tests/fuzz/src`; libFuzzer works with a stable compiler,
+as long as nothing but the counting of what is reached is asked for. What Python reads is tried by
+`tests/fuzz/readers.py`. With CI=true each begins with the same number and ends after as many
+inputs, so that the same inputs are tried there again.
 """
 
 import os
@@ -32,7 +33,12 @@ COUNTED = (
     " -Cllvm-args=-sanitizer-coverage-pc-table"
     " -Cllvm-args=-sanitizer-coverage-trace-compares"
 )
-SECONDS, MOST_INPUTS = 60, {"plan": 500_000, "trace": 4_000_000, "store": 1_000_000}
+SECONDS, MOST_INPUTS = 60, {
+    "plan": 500_000, "trace": 4_000_000, "store": 1_000_000,
+    "study": 20_000, "stored": 30_000, "journal": 500,
+}  # fmt: skip
+ATHERIS = "atheris==3.0.0"
+"""Wheels alone: where there is none, it wants a clang with its own libFuzzer."""
 WRITES = """
 int places[100];
 int main(void) {
@@ -85,13 +91,36 @@ def test_no_input_hurts_the_core(
     corpus.mkdir()
     for number, seed in enumerate(seeds(tmp_path)):
         (corpus / str(number)).write_bytes(seed)
+    search([str(programs / f"fuzz-{name}"), str(corpus), "-max_len=20000"], name, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def python() -> dict[str, str]:
+    """Return the environment of a Python that has Atheris."""
+    folder = ROOT / "target" / "fuzz" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if not (folder / "atheris").is_dir():
+        argv = [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary=:all:",
+                "--no-deps", "--target", str(folder), ATHERIS]  # fmt: skip
+        if subprocess.run(argv, check=False).returncode:
+            pytest.skip(f"no wheel of {ATHERIS} for this Python: pip install --target {folder}")
+    return os.environ | {"PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
+
+
+@pytest.mark.parametrize("name", ["study", "stored", "journal"])
+def test_no_file_of_a_stranger_hurts(name: str, python: dict[str, str], tmp_path: Path) -> None:
+    argv = [sys.executable, str(ROOT / "tests/fuzz/readers.py"), name, "corpus"]
+    search([*argv, "-max_len=100000"], name, tmp_path, python)
+
+
+def search(argv: list[str], name: str, folder: Path, env: dict[str, str] | None = None) -> None:
+    """Run a search; fail with what it printed if an input did harm."""
     is_ci = bool(os.environ.get("CI"))
     options = [f"-max_total_time={SECONDS}", "-timeout=60", "-rss_limit_mb=2048",
-               "-max_len=20000", "-print_final_stats=1", f"-seed={int(is_ci)}"]  # fmt: skip
+               "-print_final_stats=1", f"-seed={int(is_ci)}"]  # fmt: skip
     if is_ci:
         options.append(f"-runs={MOST_INPUTS[name]}")
-    done = subprocess.run([str(programs / f"fuzz-{name}"), str(corpus), *options], cwd=tmp_path,
-                          capture_output=True, text=True, check=False, timeout=600)  # fmt: skip
-    found = {path.name: path.read_bytes()[:500] for path in tmp_path.glob("*-*")}
+    done = subprocess.run([*argv, *options], cwd=folder, env=env, capture_output=True, text=True,
+                          check=False, timeout=600)  # fmt: skip
+    found = {path.name: path.read_bytes()[:500] for path in folder.glob("*-*")}
     assert done.returncode == 0, (done.stderr[-3000:], found)
     assert "stat::number_of_executed_units" in done.stderr

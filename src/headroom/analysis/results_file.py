@@ -75,7 +75,7 @@ def result_of(stored: StoredStudy, path: Path) -> StudyResult:
 
 @contextmanager
 def consistent(*paths: Path | None) -> Iterator[None]:
-    """Blame stored results if working with them fails: their parts need not fit together.
+    """Blame what was stored if working with it fails: its parts need not fit together.
 
     With ``HEADROOM_DEBUG=1`` the failure is raised as it is: it may be a defect of Headroom.
     """
@@ -87,8 +87,8 @@ def consistent(*paths: Path | None) -> Iterator[None]:
         names = ", ".join(str(path) for path in paths if path)
         raise EnvironmentUnfitError(
             f"the parts of the results in {names} do not fit together: {type(error).__name__}",
-            cure="write them again from the journal: headroom report STUDY; if that does not help, "
-            "report it, with HEADROOM_DEBUG=1",
+            cure="write results again from their journal (headroom report STUDY), a journal by a "
+            "run; if that does not help, report it, with HEADROOM_DEBUG=1",
         ) from error
 
 

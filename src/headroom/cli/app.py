@@ -32,6 +32,7 @@ COMMANDS = {
     "list": ("study.inspect_commands", "list_studies"),
     "compare": ("gate.compare_command", "compare"),
     "history": ("gate.history_command", "history"),
+    "what-limits": ("gate.what_limits_command", "what_limits"),
     "what-if": ("model.what_if_command", "what_if"),
     "size": ("model.size_command", "size"),
     "solve": ("model.solve_command", "solve"),

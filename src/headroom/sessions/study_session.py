@@ -16,7 +16,7 @@ import msgspec
 from headroom.analysis.kept_answers import KeptAnswers
 from headroom.analysis.kept_result import KeptResult, result_key
 from headroom.analysis.results import PointResult, StudyResult
-from headroom.analysis.results_file import write_results
+from headroom.analysis.results_file import consistent, write_results
 from headroom.defects import defects_met, fallback
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
@@ -37,7 +37,7 @@ from headroom.experiment.study.paths import (
     journal_path,
     results_folder,
 )
-from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.output_file import replace_file
 from headroom.quantities import format_level
 from headroom.report.fold.terminal import render_study
@@ -216,13 +216,14 @@ def analysed(
     from headroom.analysis.answers import Memory  # noqa: PLC0415 - as above
 
     answers = KeptAnswers(results_folder(plan.folder, plan.is_quick) / KEPT_ANSWERS_NAME)
-    result = analyse(
-        plan,
-        journal,
-        environments=journal.environments(),
-        command=repeat_command(plan),
-        memory=Memory(kept=answers, identity=identity, jobs=jobs or os.cpu_count() or 1),
-    )
+    with consistent(journal.path):
+        result = analyse(
+            plan,
+            journal,
+            environments=journal.environments(),
+            command=repeat_command(plan),
+            memory=Memory(kept=answers, identity=identity, jobs=jobs or os.cpu_count() or 1),
+        )
     answers.save()
     is_flawless = not journal.unreadable_count and not defects_met()
     if key and is_flawless and key == _result_key(plan, journal, identity):
@@ -307,7 +308,7 @@ def _plain_page(result: StudyResult, say: Say) -> Callable[[str], str]:
     return write
 
 
-def point_key(result: StudyResult, wanted: str) -> str:
+def point_key(result: StudyResult | Plan, wanted: str) -> str:
     """Return the key of the one point that `wanted` names by its key or by its levels."""
     points = [point for experiment in result.experiments for point in experiment.points]
     words = [word.strip() for word in wanted.split(",")]
@@ -320,12 +321,12 @@ def point_key(result: StudyResult, wanted: str) -> str:
         return found[0]
     what = f"{len(found)} points are" if found else "no point is"
     raise StudyError(
-        f"{what} {wanted!r} in study {result.name!r}",
+        f"{what} {wanted!r} in the study",
         cure="name all levels, or take a key that `headroom run STUDY --dry-run` prints",
     )
 
 
-def _is_level(word: str, point: PointResult) -> bool:
+def _is_level(word: str, point: PointResult | Point) -> bool:
     """Return whether ``NAME=LEVEL`` is so at a point, however the level is written."""
     name, sign, level = (part.strip() for part in word.partition("="))
     if not sign or name not in point.levels:

@@ -8,16 +8,17 @@ are reversible bit by bit. The same run always gives the same bytes.
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from headroom.experiment.protocol.artefact import Artefact
+from headroom.experiment.protocol.artefact import Artefact, ArtefactKind
 from headroom.experiment.protocol.run import (
     Histogram,
     Intervals,
+    ResourceKind,
     ResourceTable,
     Run,
     SegmentTotals,
@@ -90,37 +91,72 @@ def decode_run(encoded: bytes) -> Run:
         The bytes are damaged.
     """
     try:
-        return _unpack_run(msgspec.msgpack.decode(unpack(encoded), type=dict[str, Any]))
+        return _unpack_run(msgspec.msgpack.decode(unpack(encoded), type=_Packed))
     except _DAMAGE as error:
         raise UnreadableRunError(str(error)) from error
 
 
-def _unpack_run(fields: dict[str, Any]) -> Run:
+_Array: TypeAlias = tuple[Literal["f", "i", 0, 9, 12, 15], list[int], bytes]
+_Series: TypeAlias = tuple[str, _Array, int, _Array | None]
+_Table: TypeAlias = tuple[ResourceKind, list[str], _Array, dict[str, _Array], dict[str, _Array]]
+_Names: TypeAlias = dict[str, tuple[str, ...]]
+
+
+class _Histogram(msgspec.Struct, array_like=True):
+    metric: str
+    low: _Array
+    high: _Array
+    counts: _Array
+    ends: _Array
+    totals: tuple[_Array, _Array, _Array, _Array] | None = None
+
+
+class _Packed(msgspec.Struct):
+    """What `encode_run` writes, so that bytes of a stranger with other types are refused."""
+
+    snapshot_times_s: _Array
+    values: dict[str, float] = {}
+    series: list[_Series] = []
+    histograms: list[_Histogram] = []
+    resources: list[_Table] = []
+    counters: dict[str, float] = {}
+    faults: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    holds: _Names = {}
+    nested: _Names = {}
+    blockers: _Names = {}
+    unawaited: _Names = {}
+    overloads: dict[str, float] = {}
+    meanless: tuple[str, ...] = ()
+    offered: dict[str, float] = {}
+    observed: dict[str, float] = {}
+    artefacts: list[tuple[str, ArtefactKind, bytes]] = []
+    samples: tuple[_Array, list[_Table]] | None = None
+    intervals: tuple[_Array, list[_Table], list[_Histogram], dict[str, _Array]] | None = None
+    ends_because: str = ""
+
+
+_AS_PACKED = (
+    "values", "counters", "faults", "remarks", "notes", "holds", "nested", "blockers", "unawaited",
+    "overloads", "meanless", "offered", "observed", "ends_because",
+)  # fmt: skip
+
+
+def _unpack_run(packed: _Packed) -> Run:
+    times_s = _unpack(packed.snapshot_times_s, None)
     return Run(
-        values=fields.get("values", {}),
-        series=tuple(_unpack_series(packed) for packed in fields.get("series", [])),
-        histograms=tuple(_unpack_histogram(packed) for packed in fields.get("histograms", [])),
-        snapshot_times_s=_unpack(fields["snapshot_times_s"]),
-        resources=tuple(_unpack_table(packed) for packed in fields.get("resources", [])),
-        counters=fields.get("counters", {}),
-        faults=tuple(fields.get("faults", [])),
-        remarks=tuple(fields.get("remarks", [])),
-        notes=tuple(fields.get("notes", [])),
-        holds={pool: tuple(names) for pool, names in fields.get("holds", {}).items()},
-        nested={pool: tuple(names) for pool, names in fields.get("nested", {}).items()},
-        blockers={name: tuple(names) for name, names in fields.get("blockers", {}).items()},
-        unawaited={kind: tuple(names) for kind, names in fields.get("unawaited", {}).items()},
-        overloads=fields.get("overloads", {}),
-        meanless=tuple(fields.get("meanless", [])),
-        offered=fields.get("offered", {}),
-        observed=fields.get("observed", {}),
+        **{name: getattr(packed, name) for name in _AS_PACKED},
+        series=tuple(_unpack_series(one) for one in packed.series),
+        histograms=tuple(_unpack_histogram(one) for one in packed.histograms),
+        snapshot_times_s=times_s,
+        resources=tuple(_unpack_table(one, times_s.size) for one in packed.resources),
         artefacts=tuple(
             Artefact(name=name, kind=kind, content=content)
-            for name, kind, content in fields.get("artefacts", [])
+            for name, kind, content in packed.artefacts
         ),
-        samples=_unpack_samples(fields.get("samples")),
-        intervals=_unpack_intervals(fields.get("intervals")),
-        ends_because=fields.get("ends_because", ""),
+        samples=None if packed.samples is None else _unpack_samples(*packed.samples),
+        intervals=None if packed.intervals is None else _unpack_intervals(*packed.intervals),
     )
 
 
@@ -133,13 +169,14 @@ def _pack_series(series: Series) -> list[Any]:
     return [series.metric, _pack(series.values), series.batch_size, ends]
 
 
-def _unpack_series(packed: list[Any]) -> Series:
-    metric, values, batch_size, ends = packed
+def _unpack_series(packed: _Series) -> Series:
+    metric, content, batch_size, ends = packed
+    values = _unpack(content, None)
     return Series(
         metric=metric,
-        values=_unpack(values),
+        values=values,
         batch_size=batch_size,
-        end_times_s=None if ends is None else _unpack(ends),
+        end_times_s=None if ends is None else _unpack(ends, values.size),
     )
 
 
@@ -162,22 +199,19 @@ def _pack_totals(totals: SegmentTotals | None) -> list[Any]:
     return [[_pack(column) for column in columns]]
 
 
-def _unpack_totals(rest: Sequence[Any]) -> SegmentTotals | None:
-    if not rest:
-        return None
-    sums, square_sums, minima, maxima = (_unpack(column) for column in rest[0])
-    return SegmentTotals(sums=sums, square_sums=square_sums, minima=minima, maxima=maxima)
-
-
-def _unpack_histogram(packed: list[Any]) -> Histogram:
-    metric, low, high, counts, ends, *rest = packed
+def _unpack_histogram(packed: _Histogram) -> Histogram:
+    low, ends_s = _unpack(packed.low, None), _unpack(packed.ends, None)
+    totals = None
+    if packed.totals is not None:
+        sums, square_sums, minima, maxima = (_unpack(one, ends_s.size) for one in packed.totals)
+        totals = SegmentTotals(sums=sums, square_sums=square_sums, minima=minima, maxima=maxima)
     return Histogram(
-        metric=metric,
-        bin_low=_unpack(low),
-        bin_high=_unpack(high),
-        counts=_unpack(counts),
-        segment_end_times_s=_unpack(ends),
-        totals=_unpack_totals(rest),
+        metric=packed.metric,
+        bin_low=low,
+        bin_high=_unpack(packed.high, low.size),
+        counts=_unpack(packed.counts, ends_s.size, low.size),
+        segment_end_times_s=ends_s,
+        totals=totals,
     )
 
 
@@ -191,14 +225,15 @@ def _pack_table(table: ResourceTable) -> list[Any]:
     ]
 
 
-def _unpack_table(packed: list[Any]) -> ResourceTable:
+def _unpack_table(packed: _Table, rows: int) -> ResourceTable:
     kind, names, capacity, columns, maxima = packed
+    size = len(names)
     return ResourceTable(
         kind=kind,
         names=tuple(names),
-        capacity=_unpack(capacity),
-        columns={name: _unpack(column) for name, column in columns.items()},
-        maxima={name: _unpack(column) for name, column in maxima.items()},
+        capacity=_unpack(capacity, size),
+        columns={name: _unpack(column, rows, size) for name, column in columns.items()},
+        maxima={name: _unpack(column, size) for name, column in maxima.items()},
     )
 
 
@@ -208,12 +243,10 @@ def _pack_samples(samples: TimeSamples | None) -> list[Any] | None:
     return [_pack(samples.times_s), [_pack_table(table) for table in samples.tables]]
 
 
-def _unpack_samples(packed: list[Any] | None) -> TimeSamples | None:
-    if packed is None:
-        return None
-    times_s, tables = packed
+def _unpack_samples(times: _Array, tables: list[_Table]) -> TimeSamples:
+    times_s = _unpack(times, None)
     return TimeSamples(
-        times_s=_unpack(times_s), tables=tuple(_unpack_table(table) for table in tables)
+        times_s=times_s, tables=tuple(_unpack_table(one, times_s.size) for one in tables)
     )
 
 
@@ -228,15 +261,17 @@ def _pack_intervals(intervals: Intervals | None) -> list[Any] | None:
     ]
 
 
-def _unpack_intervals(packed: list[Any] | None) -> Intervals | None:
-    if packed is None:
-        return None
-    times_s, tables, histograms, longest = packed
+def _unpack_intervals(
+    times: _Array, tables: list[_Table], histograms: list[_Histogram], longest: dict[str, _Array]
+) -> Intervals:
+    times_s = _unpack(times, None)
     return Intervals(
-        times_s=_unpack(times_s),
-        tables=tuple(_unpack_table(table) for table in tables),
-        histograms=tuple(_unpack_histogram(histogram) for histogram in histograms),
-        queue_len_max={kind: _unpack(column) for kind, column in longest.items()},
+        times_s=times_s,
+        tables=tuple(_unpack_table(one, times_s.size) for one in tables),
+        histograms=tuple(_unpack_histogram(one) for one in histograms),
+        queue_len_max={
+            kind: _unpack(column, times_s.size, None) for kind, column in longest.items()
+        },
     )
 
 
@@ -288,8 +323,13 @@ def _transposed(words: npt.NDArray[np.uint64]) -> bytes:
     return words.reshape(-1).view(np.uint8).reshape(-1, _WORD_BYTES).T.tobytes()
 
 
-def _unpack(packed: list[Any]) -> npt.NDArray[Any]:
+def _unpack(packed: _Array, *sizes: int | None) -> npt.NDArray[Any]:
+    """Return an array; `ValueError` unless it has these sizes, None standing for any."""
     code, shape, content = packed
+    if len(shape) != len(sizes) or any(
+        size not in (None, found) for size, found in zip(sizes, shape, strict=True)
+    ):
+        raise ValueError(f"an array of shape {shape} where {sizes} was to be")
     transposed = np.frombuffer(content, dtype=np.uint8).reshape(_WORD_BYTES, -1)
     words = _by_rows(np.array(transposed.T, order="C").reshape(-1).view("<u8"), shape)
     if isinstance(code, int):

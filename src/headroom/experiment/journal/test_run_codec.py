@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import fields
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from headroom.experiment.protocol.run import (
     FloatArray,
     Histogram,
     Intervals,
+    ResourceKind,
     ResourceTable,
     Run,
     Series,
@@ -24,14 +26,19 @@ from headroom.experiment.protocol.run import (
 )
 
 ANY_BITS = st.integers(0, 2**64 - 1).map(lambda bits: np.uint64(bits).view(np.float64).item())
-FLOATS = st.lists(ANY_BITS, max_size=30).map(np.array)
+SIZES = st.integers(0, 30)
 NAMES = st.text(min_size=1, max_size=8)
-COUNTS = st_numpy.arrays(np.int64, st.tuples(st.integers(0, 4), st.integers(0, 4)))
-TABLES = st_numpy.arrays(
-    np.float64,
-    st.tuples(st.integers(0, 5), st.integers(0, 4)),
-    elements=st.floats(allow_nan=True, width=64),
-)
+
+
+def floats(size: int) -> st.SearchStrategy[FloatArray]:
+    """Return vectors of any bits."""
+    return st.lists(ANY_BITS, min_size=size, max_size=size).map(lambda bits: np.array(bits, float))
+
+
+def tables(rows: int, columns: int) -> st.SearchStrategy[FloatArray]:
+    """Return tables of any numbers."""
+    numbers = st.floats(allow_nan=True, width=64)
+    return st_numpy.arrays(np.float64, (rows, columns), elements=numbers)
 
 
 def same_bits(array: npt.ArrayLike, other: npt.ArrayLike) -> bool:
@@ -40,66 +47,68 @@ def same_bits(array: npt.ArrayLike, other: npt.ArrayLike) -> bool:
 
 
 @st.composite
+def one_histogram(draw: st.DrawFn) -> Histogram:
+    """Return a histogram."""
+    bins, segments = draw(st.integers(0, 4)), draw(st.integers(0, 4))
+    return Histogram(
+        metric="response_s",
+        bin_low=draw(floats(bins)),
+        bin_high=draw(floats(bins)),
+        counts=draw(st_numpy.arrays(np.int64, (segments, bins))),
+        segment_end_times_s=draw(floats(segments)),
+    )
+
+
+@st.composite
+def one_table(draw: st.DrawFn, kind: ResourceKind, column: str, rows: int) -> ResourceTable:
+    """Return a table of one column."""
+    names = tuple(draw(st.lists(NAMES, max_size=3)))
+    return ResourceTable(
+        kind=kind,
+        names=names,
+        capacity=draw(floats(len(names))),
+        columns={column: draw(tables(rows, len(names)))},
+        maxima={"queue_len": draw(floats(len(names)))},
+    )
+
+
+@st.composite
 def samples(draw: st.DrawFn) -> TimeSamples:
     """Return samples of one class."""
-    table = ResourceTable(
-        kind="class", names=("users",), capacity=draw(FLOATS), columns={"jobs_s": draw(TABLES)}
-    )
-    return TimeSamples(times_s=draw(FLOATS), tables=(table,))
+    times_s = draw(floats(draw(st.integers(0, 5))))
+    return TimeSamples(times_s=times_s, tables=(draw(one_table("class", "jobs_s", times_s.size)),))
 
 
 @st.composite
 def intervals(draw: st.DrawFn) -> Intervals:
     """Return intervals of one class."""
     kept = draw(samples())
-    histogram = Histogram(
-        metric="response_s",
-        bin_low=draw(FLOATS),
-        bin_high=draw(FLOATS),
-        counts=draw(COUNTS),
-        segment_end_times_s=draw(FLOATS),
-    )
     return Intervals(
         times_s=kept.times_s,
         tables=kept.tables,
-        histograms=(histogram,),
-        queue_len_max={"station": draw(TABLES)},
+        histograms=(draw(one_histogram()),),
+        queue_len_max={"station": draw(tables(kept.times_s.size, draw(st.integers(0, 4))))},
     )
 
 
 @st.composite
 def runs(draw: st.DrawFn) -> Run:
-    """Return any run, well-formed in its types only."""
+    """Return any run, well-formed in its types and shapes only."""
+    series_sizes, times_s = draw(st.lists(SIZES, max_size=2)), draw(floats(draw(st.integers(0, 5))))
     return Run(
         values=draw(st.dictionaries(NAMES, st.floats(allow_nan=False), max_size=4)),
         series=tuple(
             Series(
                 metric=draw(NAMES),
-                values=draw(FLOATS),
+                values=draw(floats(size)),
                 batch_size=draw(st.integers(1, 9)),
-                end_times_s=draw(st.none() | FLOATS),
+                end_times_s=draw(st.none() | floats(size)),
             )
-            for _ in range(draw(st.integers(0, 2)))
+            for size in series_sizes
         ),
-        histograms=(
-            Histogram(
-                metric="response_s",
-                bin_low=draw(FLOATS),
-                bin_high=draw(FLOATS),
-                counts=draw(COUNTS),
-                segment_end_times_s=draw(FLOATS),
-            ),
-        ),
-        snapshot_times_s=draw(FLOATS),
-        resources=(
-            ResourceTable(
-                kind="station",
-                names=tuple(draw(st.lists(NAMES, max_size=3))),
-                capacity=draw(FLOATS),
-                columns={"busy_s": draw(TABLES)},
-                maxima={"queue_len": draw(FLOATS)},
-            ),
-        ),
+        histograms=(draw(one_histogram()),),
+        snapshot_times_s=times_s,
+        resources=(draw(one_table("station", "busy_s", times_s.size)),),
         counters=draw(st.dictionaries(NAMES, st.floats(allow_nan=False), max_size=3)),
         faults=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
         remarks=tuple(draw(st.lists(st.text(max_size=9), max_size=2))),
@@ -225,6 +234,27 @@ def test_damaged_bytes_are_noticed(position: int) -> None:
 def test_bytes_of_something_else_are_no_run() -> None:
     with pytest.raises(UnreadableRunError):
         decode_run(zlib.compress(b"hello"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"values": {"wall_s": "slow"}},
+        {"faults": [[1]]},
+        {"series": [[["response_s"], ["f", [0], b""], 1, None]]},
+        {"series": [["response_s", ["f", [2, 1], bytes(16)], 1, None]]},
+        {"resources": [["station", ["a", "b"], ["f", [1], bytes(8)], {}, {}]]},
+        {"resources": [["planet", [], ["f", [0], b""], {}, {}]]},
+        {"histograms": [["response_s", *[["f", [1], bytes(8)]] * 4]]},
+        {"artefacts": [["a.log", "program", b""]]},
+    ],
+)
+def test_a_run_of_a_stranger_has_our_types_and_shapes(change: dict[str, Any]) -> None:
+    """Cause: a list where a name was to be ended `show` in a traceback."""
+    sound = {"snapshot_times_s": ["f", [1], bytes(8)]}
+    decode_run(zlib.compress(msgspec.msgpack.encode(sound)))
+    with pytest.raises(UnreadableRunError):
+        decode_run(zlib.compress(msgspec.msgpack.encode(sound | change)))
 
 
 def cumulative(rows: int, columns: int) -> FloatArray:

@@ -72,6 +72,19 @@ class CommandObserveTable(ObserveTable, frozen=True):
     """Whether an untimed run of each point is watched, as without this table."""
 
 
+class SlowedTable(_Table, frozen=True):
+    """`[experiment.system.slowed]`: a part that is slowed in each measured run.
+
+    It adds the parameter `slowed`: `nothing`, `program`, the name of a service, or `NAME.limit` for
+    its limit of processors. `headroom what-limits` uses it.
+    """
+
+    by: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.1
+    """Share of the time in which the part is stopped, or by which its limit is lowered."""
+    slice_s: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.001
+    """Length (s) of each stop; what waits longer than that loses nothing."""
+
+
 class ParameterTable(_Table, frozen=True):
     """`[experiment.system.parameters.NAME]`: the value of a placeholder."""
 
@@ -142,6 +155,8 @@ class CommandSetup(_Table, frozen=True):
     """Observers of each measured run. Even without one, an untimed run of each point is watched for
     the files, libraries and programs that it uses; `false` turns that off, for a program that must
     not run once more."""
+    slowed: SlowedTable | None = None
+    """Slow a part of the system in each measured run, by the parameter `slowed`."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""
 

@@ -45,6 +45,7 @@ from headroom.systems.command.redaction import check_patterns, hide, redacted, s
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
 from headroom.systems.command.seen.sights import Sights
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
+from headroom.systems.command.slowed import SLOWED_SHARE, Slowing, slowed_parameter
 from headroom.systems.command.template import parse_template
 
 OVERHEAD_RUNS = 30
@@ -107,10 +108,11 @@ class CommandSystem:
     def parameters(self) -> tuple[Parameter, ...]:
         """Return one parameter per placeholder."""
         declared = self.setup.parameters
-        return tuple(
+        named = tuple(
             parameter_of(name, declared.get(name, ParameterTable()))
             for name in self.plan.placeholders()
         )
+        return (*named, slowed_parameter(self.setup)) if self.setup.slowed else named
 
     def how_to_declare(self, name: str) -> str:
         """Return how a study makes `name` a parameter: by using it."""
@@ -122,7 +124,8 @@ class CommandSystem:
             Metric(name=m.name, unit=m.base_unit, better=m.better, description=m.description)
             for m in self.setup.metrics
         )
-        return (*BASE_METRICS, *picked, *self._observed_metrics())
+        slowed = [SLOWED_SHARE] if self.setup.slowed else []
+        return (*BASE_METRICS, *picked, *slowed, *self._observed_metrics())
 
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return the processor time by group of processes, if it was observed."""
@@ -263,7 +266,10 @@ class CommandSystem:
         crew = self._crew
         before_s = self.keeper.busy_s()
         with self._prepared(config, seed, watched) as (replication, observer):
-            usage, values = replication.measure()
+            slowing = Slowing(self.setup, config, self.keeper, replication.launcher)
+            beside = slowing.beside(replication.beside)
+            usage, values = replace(replication, beside=beside).measure()
+            values |= slowing.values()
             busy_s = busy_since(before_s, self.keeper)
             remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
             artefacts = self._artefacts(replication.scratch, replication.words.environment)

@@ -6,7 +6,6 @@ loopback interface. So scheduler, workers and driver accept only whoever has the
 Invariant: the key lies in a folder of mode 0700, in a file of mode 0600, and goes with the session.
 """
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +14,8 @@ from tempfile import TemporaryDirectory
 from distributed import Nanny, Scheduler, SpecCluster, Worker
 from distributed.security import Security
 
-from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.machine.openssl import NEW_KEY, openssl
 
-_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 _ROLES = ("scheduler", "worker", "client")
 
 
@@ -59,27 +57,18 @@ def private_cluster(worker_count: int) -> Iterator[SpecCluster]:
 
 def _security(folder: Path) -> Security:
     """Return what makes Dask accept one certificate alone, made now; it is its own authority."""
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    key.touch(mode=0o600)
-    _make_certificate(key, certificate)
+    key, certificate = make_certificate(folder)
     files: dict[str, str] = {}
     for role in _ROLES:
         files |= {f"tls_{role}_cert": str(certificate), f"tls_{role}_key": str(key)}
     return Security(require_encryption=True, tls_ca_file=str(certificate), **files)
 
 
-def _make_certificate(key: Path, certificate: Path) -> None:
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """Return a new key, and a certificate for it."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    key.touch(mode=0o600)
     files = ("-keyout", str(key), "-out", str(certificate))
-    cure = "install the system's package openssl; or leave --on out: Headroom's own processes need "
-    cure += "no network"
-    try:
-        subprocess.run(
-            ["openssl", "req", "-x509", *_KEY, "-days", "30", "-subj", "/CN=headroom", *files],
-            capture_output=True,
-            check=True,
-        )
-    except OSError as error:
-        raise EnvironmentUnfitError("OpenSSL is not installed (no `openssl`)", cure=cure) from error
-    except subprocess.CalledProcessError as error:
-        said = error.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-        raise EnvironmentUnfitError(f"`openssl req` failed: {said[-1]}", cure=cure) from error
+    openssl(folder, "req", "-x509", *NEW_KEY, "-days", "30", "-subj", "/CN=headroom", *files,
+        cure="; or leave --on out: Headroom's own processes need no network")  # fmt: skip
+    return key, certificate

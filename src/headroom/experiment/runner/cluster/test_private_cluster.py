@@ -12,7 +12,7 @@ import pytest
 
 from headroom.errors import StudyError
 from headroom.experiment.runner.cluster.address import parse_address
-from headroom.experiment.runner.cluster.private_cluster import _make_certificate
+from headroom.experiment.runner.cluster.private_cluster import make_certificate
 
 NOBODY = 65534
 SESSION = """
@@ -99,8 +99,7 @@ def test_another_account_gets_no_answer_from_any_socket(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("no other user can be taken on: it takes the rights of root")
     with TemporaryDirectory() as open_to_all, session(tmp_path) as (pid, (certificate, key)):
-        own = (Path(open_to_all, "own.key"), Path(open_to_all, "own.pem"))
-        _make_certificate(*own)
+        own = make_certificate(Path(open_to_all))
         for file in (*own, Path(open_to_all)):
             file.chmod(0o755)
         found = listening(pid)

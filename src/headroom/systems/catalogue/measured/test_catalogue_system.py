@@ -1,14 +1,12 @@
 """The measured catalogue against counts that do not come from it, with real servers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
-from headroom.systems.catalogue.measured.certificates import make_certificates
 from headroom.systems.catalogue.system import CatalogueSetup, CatalogueSystem
 from tests.support.catalogue_programs import opened, point
 
@@ -133,13 +131,3 @@ def test_contradictions_are_refused(
 ) -> None:
     with pytest.raises(StudyError, match=reason):
         system.check_point(point(system, **levels))
-
-
-@pytest.mark.deep
-def test_openssl_that_is_missing_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EnvironmentUnfitError, match="OpenSSL is not installed") as caught:
-        make_certificates(tmp_path)
-    assert "openssl" in caught.value.cure
