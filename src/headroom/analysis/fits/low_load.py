@@ -25,7 +25,17 @@ APART = 1.5
 """Ratio of two response times that are told apart."""
 ALONE = 0.9
 """Share of its group's work from which a thread does all of it."""
-BURST = "measure a burst of 2 s with the clients of the prediction, without think time"
+
+
+class LowLoadError(FitError):
+    """Low load does not identify the capacity: a burst does, and `also` names what else helps."""
+
+    def __init__(self, message: str, *, also: str = "") -> None:
+        super().__init__(
+            message,
+            cure="measure a burst of 2 s with the clients of the prediction, without think time; "
+            f"{also}or set `extrapolate = true` for a wide interval",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +95,16 @@ def first_limit(
     """
     top = max(points, key=lambda one: one.rate)
     if top.inside is None:
-        raise FitError(
+        raise LowLoadError(
             "low load without response times does not show whether anything but processors limits",
-            cure=f"name the metric of the mean response time as `response`, or {BURST}; or set "
-            "`extrapolate = true` for a wide interval",
+            also="or name the metric of the mean response time as `response`; ",
         )
     neighbours = float(np.median([one.neighbours for one in points]))
     if neighbours >= CROWDED:
-        raise FitError(
+        raise LowLoadError(
             f"others take {neighbours:.0%} of the processors: what they leave to a full server is "
             "unknown",
-            cure=f"{BURST}, or measure while they rest, or keep them from the processors of the "
-            "server (cpuset)",
+            also="or measure while they rest, or without them (cpuset); ",
         )
     found = [Capacity(limit="processors", servers=servers, demand_s=demand_s)]
     if quota is not None:
@@ -120,11 +128,10 @@ def check_hidden(points: Sequence[LowPoint]) -> None:
     least = min(seen, key=lambda one: one.hidden_s / one.response_s)
     if least.hidden_s < HIDDEN * least.response_s:
         return
-    raise FitError(
+    raise LowLoadError(
         f"{least.hidden_s:.3g} s of the {least.response_s:.3g} s that an "
         "operation takes at low load are no processor time: what limits that part (a lock, a pool, "
         "a disk, another machine) is not seen at low load",
-        cure=f"{BURST}; or set `extrapolate = true` for a wide interval",
     )
 
 
@@ -139,10 +146,9 @@ def _check_several_at_a_time(points: Sequence[LowPoint], first: Capacity) -> Non
     alone_s, response_s = max(pairs, key=lambda pair: pair[0] / pair[1])
     if alone_s >= APART * response_s:
         return
-    raise FitError(
+    raise LowLoadError(
         "operations may run one at a time, as behind a lock: they would take "
         f"{alone_s:.3g} s, and {response_s:.3g} s were observed",
-        cure=f"{BURST}; or set `extrapolate = true` for a wide interval",
     )
 
 

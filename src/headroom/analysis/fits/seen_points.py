@@ -171,16 +171,9 @@ class SeenPoint:
             server=self._most("busiest_thread.runnable_share", self.servers),
             program=self._most("busiest_thread.runnable_share", [_PROGRAM]),
             blocked=self._most("blocked_mean", self.servers) or 0.0,
-            waits=self._waits(),
+            waits=self._most("voluntary_switches_per_op", self.servers),
             rows=self._most("waits.lock_mean", self.servers),
             inside=None if lowest is None else lowest.inside,
-        )
-
-    def _waits(self) -> float | None:
-        known = [f"{group}.voluntary_switches_per_op" in self.source.observed
-                 for group in self.servers]  # fmt: skip
-        return (
-            self._sum("voluntary_switches_per_op", self.servers) if all(known) and known else None
         )
 
 

@@ -77,7 +77,7 @@ class Traces:
     blocked
         Mean number of threads of a server that wait for a device.
     waits
-        Voluntary switches of an operation in the servers; None if unknown.
+        Voluntary switches of an operation in the group with the most; None if unknown.
     rows
         Mean number of clients that wait for a row or a table, as a database says; None elsewhere.
     inside
