@@ -16,8 +16,6 @@ from pathlib import Path
 from benches.real_systems.judge import LIMITS, results, rows, summary, table, value
 from benches.real_systems.study import text
 
-STATES = ("quiet", "busy")
-
 
 def measure(case: str, folder: Path) -> None:
     """Measure one case: what a burst reaches, then all loads in its terms."""
@@ -57,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and judge cases."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
-    every = [f"{kind}-{state}" for kind in LIMITS for state in STATES]
+    every = [f"{kind}-{state}" for kind in LIMITS for state in ("quiet", "busy")]
     parser.add_argument("cases", nargs="*", default=every, help="such as pool-busy")
     parser.add_argument("--judge", action="store_true", dest="is_judged", help="measure nothing")
     chosen = parser.parse_args(arguments)

@@ -106,13 +106,12 @@ def rows(folder: Path) -> Iterator[Row]:
         sets = fit["sets"]
         for place, load in enumerate(JUDGED):
             there = points[f"{load:g}"]
-            whole = there["estimates"][_RATE]
             said = {
                 "case": folder.name,
                 "use": use,
                 "load": load,
                 "measured": value(there, _RATE),
-                "spread": _half_range(whole),
+                "spread": _half_range(there["estimates"][_RATE]),
                 "neighbours": value(burst, "machine.cpu.utilization") - own / count,
                 "verdict": (burst["bottleneck"] or {}).get("name", ""),
             }
@@ -134,8 +133,8 @@ def _predicted(point: Mapping[str, Any], there: Mapping[str, Any], metric: str) 
 
 
 def _half_range(estimate: Mapping[str, Any]) -> float:
-    value, low, high = (estimate.get(name) for name in ("value", "minimum", "maximum"))
-    return 0.0 if value is None or low is None or high is None else (high - low) / 2.0 / value
+    low, high = (estimate.get(name) or estimate["value"] for name in ("minimum", "maximum"))
+    return float(high - low) / 2.0 / float(estimate["value"])
 
 
 def table(lines: Iterable[Row]) -> str:

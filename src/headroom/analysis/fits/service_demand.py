@@ -55,8 +55,7 @@ FEWEST_LOADS = 3
 LEAST_LEFT = 0.25
 """Share of the usable processors that others must leave: below it a burst shows them."""
 WORKING = ("processors", "thread", "client")
-"""Limits that take processors, of which neighbours leave less or more at other times; a quota that
-throttles leaves the same."""
+"""Limits that take processors, of which neighbours leave more or less at other times."""
 HELD_UP = 0.25
 """Threads that wait for a processor, for each place of what limits, from which they hold it up."""
 SHORTEST_S = 1e-6

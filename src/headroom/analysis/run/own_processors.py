@@ -87,8 +87,11 @@ class Processors:
     @property
     def limit_own(self) -> bool:
         """True if processors limit what is measured."""
-        if not self.is_full:
-            return False
+        return self.is_full and self.has_competition
+
+    @property
+    def has_competition(self) -> bool:
+        """True if processors would limit what is measured, were the machine full."""
         if self.others < NOTABLE * self.count:
             return True
         if self.crowd is None:
@@ -101,8 +104,6 @@ def own_groups(values: Mapping[str, float]) -> list[str]:
 
     Examples
     --------
-    >>> own_groups({"program.cpu.utilization": 0.1, "cgroup.all.cpu.utilization": 0.2})
-    ['program', 'cgroup.all']
     >>> own_groups({"service.db.cpu.utilization": 0.1, "cgroup.all.cpu.utilization": 0.2})
     ['service.db']
     """

@@ -97,7 +97,9 @@ def observed_parts(observed: Mapping[str, float], samples: Mapping[str, Sample])
     """
     found = []
     processors = own_processors(observed, samples)
-    is_of_others = processors is not None and not processors.limit_own and processors.is_full
+    is_of_others = processors is not None and not (
+        processors.busy < SATURATED * processors.count or processors.has_competition
+    )
     for name, servers in observed.items():
         if name == MACHINE and is_of_others:
             continue

@@ -491,16 +491,17 @@ def observed_verdict(quota: float | None = None, **shares: float) -> Bottleneck:
     return verdict
 
 
-def test_neighbours_that_fill_the_machine_are_not_the_limit_of_a_server_that_sleeps() -> None:
+@pytest.mark.parametrize("busy", [0.93, 1.0])
+def test_neighbours_that_fill_the_machine_do_not_limit_a_server_that_sleeps(busy: float) -> None:
     """A pool of connections that uses 2% of two full processors."""
     verdict = observed_verdict(
-        machine__cpu__utilization=1.0, program__cpu__utilization=0.01,
+        machine__cpu__utilization=busy, program__cpu__utilization=0.01,
         service__db__cpu__utilization=0.02, program__cpu__crowd_mean=0.0,
         service__db__cpu__crowd_mean=0.1, service__db__busiest_thread__utilization=0.02,
     )  # fmt: skip
     assert not verdict.limits
     assert not_limited(verdict).fullest.name == "service.db.busiest_thread"
-    assert not_limited(verdict).neighbours == pytest.approx(0.97)
+    assert not_limited(verdict).neighbours == pytest.approx(busy - 0.03)
 
 
 def test_processors_that_a_server_shares_with_neighbours_limit_it_where_its_threads_wait() -> None:

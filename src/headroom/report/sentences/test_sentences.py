@@ -670,7 +670,6 @@ def test_what_ifs() -> None:
             "fitted with the bursts, decides",
         ),
         (ServiceEvidence(basis="bursts", limit="unknown"), "nothing that was observed is full"),
-        (ServiceEvidence(basis="low_load", limit="thread"), "the first limit is one thread"),
         (ServiceEvidence(basis="low_load", background=0.02), "keeps 0.02 processors busy"),
         (ServiceEvidence(basis="low_load"), "fewer than three loads"),
     ],
