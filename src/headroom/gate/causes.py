@@ -138,11 +138,12 @@ def judged_causes(shares: Sequence[Share], *, machine: float | None) -> tuple[Ve
         return "part", [top.part]
     total = sum(one.share or 0.0 for one in known)
     error = math.hypot(*(((one.high or 0.0) - (one.low or 0.0)) / 2.0 for one in known))
-    above_nothing = [one.part for one in ranked if (one.low or 0.0) > 0.0]
     if machine is not None and machine >= FULL and (top.high or 0.0) > 0.0:
         # Whoever is stopped catches up afterwards: the others had to leave it the processors.
         is_sure = total - error > HALF or error < HALF
-        return ("shared", above_nothing) if is_sure else ("undecided", [])
+        least = (top.share or 0.0) / 2.0
+        most = [one.part for one in ranked if (one.low or 0.0) > 0.0 and (one.share or 0.0) > least]
+        return ("shared", most) if is_sure else ("undecided", [])
     if total + error < HALF or all((one.high or 0.0) < HALF / len(known) for one in known):
         return "nothing", []
     return "undecided", []

@@ -177,6 +177,8 @@ class Service:
         if ready.argv:
             return self._answers(ready.argv)
         ports = self.place.ports
+        if isinstance(ready.port, int):
+            return self._is_taken(ready.port)
         if not ports:
             return self.is_alive()
         return self._is_taken(ports[ready.port] if ready.port else next(iter(ports.values())))

@@ -18,8 +18,9 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class ReadyTable(_Table, frozen=True):
     """How a service shows that it is ready; one key at most, by default its first port."""
 
-    port: str = ""
-    """Name of one of its ports, which accepts connections."""
+    port: str | int = ""
+    """Name of one of its ports, or the number of a port that its own settings give, which accepts
+    connections."""
     line: str = ""
     """Regular expression of a line of its log."""
     argv: list[str] = []

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -97,6 +98,16 @@ def test_a_service_whose_texts_change_is_started_anew(make: Make) -> None:
 def test_it_is_ready_by_a_line_a_command_or_a_port(make: Make, ready: dict[str, Any]) -> None:
     system = make(ready=ready, program=["echo", "1"])
     assert pid_of(system) == 1
+
+
+def test_it_is_ready_at_a_port_of_its_own_settings(make: Make) -> None:
+    """Cause: a server with a fixed port, such as redis at 6379, needed a name for it."""
+    (port,) = free_ports(["port"]).values()
+    argv = [sys.executable, SERVER, str(port), ""]
+    system = make(argv=argv, ports=[], ready={"port": port}, program=["echo", "1"])
+    assert pid_of(system) == 1
+    with socket.create_connection(("127.0.0.1", port), timeout=5.0):
+        pass
 
 
 def test_a_service_that_dies_at_its_start_fails_the_run_with_its_log(make: Make) -> None:

@@ -206,7 +206,7 @@ def check_services(tables: Sequence[ServiceTable]) -> None:
             raise StudyError(
                 f"service name {table.name!r} is used already", cure="give it another name"
             )
-        if table.ready.port and table.ready.port not in table.ports:
+        if isinstance(table.ready.port, str) and table.ready.port not in ("", *table.ports):
             raise StudyError(
                 f"service {table.name!r}: ready.port is {table.ready.port!r}, which is not in "
                 "`ports`",

@@ -116,7 +116,8 @@ class CommandSystem:
 
     def how_to_declare(self, name: str) -> str:
         """Return how a study makes `name` a parameter: by using it."""
-        return f"use {{{name}}} in argv, env, folder, stdin, set_up, clean_up or a metric's path"
+        places = "argv, env, folder, stdin, set_up, clean_up or a metric's path"
+        return f'use {{{name}}} in {places}; only to label points, env = {{ LABEL = "{{{name}}}" }}'
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return time, memory, exit code and output size, then the picked metrics."""

@@ -1,0 +1,1 @@
+"""Servers with known bottlenecks, for `headroom what-limits`."""
