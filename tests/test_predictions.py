@@ -54,7 +54,7 @@ def test_a_burst_in_turn_holds_and_unknown_cores_are_refused() -> None:
     found = outcomes(KNOWN[0], by_name["alternated burst"], range(2))
     assert not any(one.is_refused for one in found)
     assert all(math.isfinite(one.above[RATE]) for one in found)
-    assert {one.kind for one in found} <= {"alternated-burst", "burst"}
+    assert {one.kind for one in found} <= {"alternated-burst", "target-burst"}
 
 
 def of(evidence: str) -> list[Row]:

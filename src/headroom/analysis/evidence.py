@@ -530,6 +530,8 @@ class Limiting(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="limi
     symptoms: list[Symptom] = []
     overflows: list[Overflow] = []
     losses: list[ClassLoss] = []
+    neighbours: float | None = None
+    """Of a measured load: share of the processors that other programs take, if notable."""
     is_steady: bool = True
     """False if the verdict is about whole runs, which have no steady state."""
     worst: WorstSpan | None = None
@@ -552,6 +554,8 @@ class NotLimited(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="no
     """Mean number of users who think."""
     overflows: list[Overflow] = []
     losses: list[ClassLoss] = []
+    neighbours: float | None = None
+    """Of a measured load: share of the processors that other programs take, if notable."""
 
 
 LimitEvidence: TypeAlias = Limiting | NotLimited
@@ -734,8 +738,8 @@ DemandKind: TypeAlias = Literal[
     "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
 ]
 """Where a prediction lies, seen from the measurements of the demands: within the measured loads,
-perhaps measured in turn; beyond them; other clients or utilization than those of a burst, or than
-pulses of all clients; saturated with the clients of a burst, perhaps measured in turn."""
+perhaps measured in turn; beyond them; other clients than those of a burst, or than pulses of all
+clients; with the clients of a burst; saturated with them, and measured in turn."""
 
 PredictionKind: TypeAlias = DemandKind | Literal["published", "simulated", "chained", "unknown"]
 """The same of a point with fitted parameters; or the method publishes errors of its predictions;

@@ -30,8 +30,8 @@ from headroom.experiment.protocol.fit_method import DemandEvidence, Load
 SATURATED = 0.9
 """Utilization from which a point without think time counts as a burst."""
 PAST_KNEE = 0.99
-"""Utilization from which a prediction counts as saturated: that of twice the clients of the knee.
-At the knee itself the demand differs from that of a burst."""
+"""Utilization from which alternation helps: that of twice the clients of the knee. At the knee
+itself the demand differs from that of a burst by more than alternated runs scatter."""
 TOLERANCE = 1.02
 """Ratio to the highest and the lowest measured utilization that still counts as measured."""
 FARTHEST = 4.0
@@ -117,10 +117,10 @@ def reach_of(
     'measured'
     >>> burst = [Load(clients=96, think_s=0.0, utilization=1.0, servers=(2,), visits=3)]
     >>> [
-    ...     reach_of(Load(clients=96, think_s=0.1, utilization=u, servers=(2,)), burst).kind
-    ...     for u in (0.995, 0.9)
+    ...     reach_of(Load(clients=n, think_s=0.1, utilization=u, servers=(2,)), burst).kind
+    ...     for n, u in ((96, 0.995), (96, 0.9), (48, 0.995), (8, 0.9))
     ... ]
-    ['alternated-burst', 'burst']
+    ['alternated-burst', 'target-burst', 'burst', 'low-load']
     """
     return Reach(
         kind=_kind(predicted, measured, declared), measured=tuple(measured), predicted=predicted
@@ -130,6 +130,9 @@ def reach_of(
 def _kind(predicted: Load, measured: Sequence[Load], declared: DemandEvidence) -> DemandKind:
     if not measured or any(one.servers != predicted.servers for one in measured):
         return "low-load"
+    bursts = [one for one in measured if one.clients != 1 and _is_burst(one)]
+    if bursts and all(one.clients == 1 or one in bursts for one in measured):
+        measured = bursts  # one client shows what an operation costs, not a load
     if _is_within(predicted, measured) and not all(map(_is_burst, measured)):
         return "alternated" if _is_alternated(measured) else "measured"
     return declared if declared != "automatic" else _found(predicted, measured)
@@ -156,11 +159,11 @@ def _found(predicted: Load, measured: Sequence[Load]) -> DemandKind:
     if predicted.clients is None or not all(map(_is_burst, measured)):
         return "low-load"
     ratios = [(one.clients or 0) / predicted.clients for one in measured]
-    is_past_knee = predicted.utilization is not None and predicted.utilization >= PAST_KNEE
-    if is_past_knee and all(ratio == 1.0 for ratio in ratios):
-        return "alternated-burst" if _is_alternated(measured) else "target-burst"
-    is_near = all(1.0 / FARTHEST <= ratio <= FARTHEST for ratio in ratios)
-    return "burst" if is_near else "low-load"
+    near = [ratio for ratio in ratios if 1.0 / FARTHEST <= ratio <= FARTHEST]
+    if near and all(ratio == 1.0 for ratio in near):
+        is_past_knee = predicted.utilization is not None and predicted.utilization >= PAST_KNEE
+        return "alternated-burst" if is_past_knee and _is_alternated(measured) else "target-burst"
+    return "burst" if near else "low-load"
 
 
 def _is_alternated(measured: Sequence[Load]) -> bool:

@@ -20,6 +20,7 @@ a Review*, Biometrika 61 (1974); Efron, *The Jackknife, the Bootstrap and Other 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -61,6 +62,8 @@ DIGITS = 6
 MOST_GROUPS = 10
 """Groups of the jackknife at most: each costs one more fit."""
 FEWEST_GROUPS = 2
+FARTHEST_OFF = 2.0
+"""Typical factor, either way, by which a fit misses measurements that is not predicted from."""
 
 
 def with_fits(plan: Plan, journal: Journal) -> Plan:
@@ -410,6 +413,8 @@ def _with_intervals(
             cure="make the runs of the source longer, or lower their load",
         )
     whole = fit.method.fit([_source_point(one) for one in found], target, fit.options)
+    if isinstance(fit.method, FitsDemands) and _origin(found) == "measured":
+        check_near(whole)
     rounded = tuple(_rounded(parameter, target) for parameter in whole.parameters)
     wanting = [
         one.name
@@ -427,6 +432,17 @@ def _with_intervals(
     )
     farther = _farther(rounded, parameters)
     return replace(whole, parameters=parameters, alternatives=(*whole.alternatives, *farther))
+
+
+def check_near(found: Found) -> None:
+    """Refuse a fit that is far off its own observations."""
+    pairs = [sorted((one.fitted, one.observed)) for one in found.residuals]
+    factors = [high / low for low, high in pairs if low > 0.0]
+    if factors and median(factors) > FARTHEST_OFF:
+        raise FitError(
+            f"the fitted model is typically {median(factors):.3g} times off what it was fitted to",
+            cure="fit a model that has what limits, or choose by `where` loads that one describes",
+        )
 
 
 def _farther(

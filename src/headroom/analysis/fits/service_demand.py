@@ -4,34 +4,41 @@ The sources are measured points of a server whose processor time was observed (`
 target is a closed model with processors. There are two kinds of evidence:
 
 - **Bursts**, points without think time that fill the server. Their throughput is the capacity,
-  whatever limits it: the demand is servers / throughput if processors do, and the time that a lock
-  is held is 1 / throughput otherwise.
+  whatever limits it. What limits is judged by the traces that it leaves
+  (`headroom.analysis.fits.traces`): the model's servers are the processors that others and a quota
+  leave, or the places of a thread, a lock or a pool.
 - **Low load.** Busy processors U = b + D X are regressed on the throughput X, with the weights
-  1 / U: b is background, D the demand. Between low load and saturation D changes by a factor of two
-  to four, so the method refuses where the points show that it does change.
+  1 / U: b is background, D the demand. The method refuses where D changes, because it then changes
+  by a factor of two to four up to saturation, and where the points do not identify the capacity
+  (`headroom.analysis.fits.low_load`).
 
-Invariant: bursts win; low load counts only without them.
+Invariant: bursts win; low load only adds to them what an operation costs alone.
 
 Sources: Spinner, Casale, Brosig, Kounev, *Evaluating approaches to resource demand estimation*,
 Performance Evaluation 92 (2015); the Utilization Law: Denning and Buzen, *The operational analysis
 of queueing network models*, ACM Computing Surveys 10 (1978).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar
 
 import msgspec
 import numpy as np
 
-from headroom.analysis.fits.demand_errors import WAITING
+from headroom.analysis.fits.demand_errors import WAITING, published
 from headroom.analysis.fits.least_squares import config_of
 from headroom.analysis.fits.loads import load_of
+from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit, repairman
+from headroom.analysis.fits.seen_points import SeenPoint, seen_point
+from headroom.analysis.fits.traces import Judged, judge
+from headroom.analysis.run.own_processors import NOTABLE
+from headroom.analysis.statistics.intervals import t_quantile
 from headroom.experiment.protocol.fit_method import (
     FitError,
     FittedParameter,
     Found,
-    Load,
     ParameterEvidence,
     Residual,
     ServiceEvidence,
@@ -41,12 +48,16 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.system import Value
 
-FULL = 0.85
-"""Busy share of the processors from which they, and nothing else, limit a burst."""
 CHANGES = 1.2
 """Ratio of the demands of two loads from which the demand is not constant."""
 FEWEST_LOADS = 3
 """Fewest loads that separate background from demand."""
+LEAST_LEFT = 0.25
+"""Share of the usable processors that others must leave: below it a burst shows them."""
+WORKING = ("processors", "thread", "client")
+"""Limits that take processors, of which neighbours leave more or less at other times."""
+HELD_UP = 0.25
+"""Threads that wait for a processor, for each place of what limits, from which they hold it up."""
 SHORTEST_S = 1e-6
 
 
@@ -62,7 +73,10 @@ class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     servers: str = "servers"
     """Parameter of the model that is the number of its processors."""
     fit_servers: bool = False
-    """Take `servers` from what the groups may use, as observed, instead of a fixed number."""
+    """Take `servers` from what was observed: processors that others leave, or places of what
+    limits; otherwise it is a fixed number."""
+    response: str = "response_s_mean"
+    """Metric of the mean response time, which shows at low load what takes no processor."""
     lock: str = ""
     """Parameter that is the processor time while the lock is held; empty: the model has none."""
     lock_metric: str = ""
@@ -83,29 +97,19 @@ class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return (*times, self.servers) if self.fit_servers else times
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A source point, reduced to the inputs of the method.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitted:
+    """Demands and servers, and what they rest on."""
 
-    Parameters
-    ----------
-    rate
-        Operations per second.
-    cpu_s
-        Processor time (s) of an operation, of all groups.
-    load
-        Its clients and their think time.
-    """
-
-    source: SourcePoint
-    rate: float
-    cpu_s: float
-    load: Load
-
-    @property
-    def busy(self) -> float:
-        """Busy processors."""
-        return self.rate * self.cpu_s
+    demand_s: float
+    servers: float
+    evidence: ServiceEvidence
+    lock_s: float = 0.0
+    background: float = 0.0
+    slope_s: float = 0.0
+    capacity: float = 0.0
+    alternatives: Sequence[Mapping[str, Value]] = ()
+    used: Sequence[SeenPoint] = field(default=())
 
 
 class ServiceDemand:
@@ -137,81 +141,43 @@ class ServiceDemand:
         Raises
         ------
         FitError
-            The points lack a metric, or the demand changes from load to load.
+            The points lack a metric, the demand changes from load to load, or nothing identifies
+            the capacity.
         """
         wanted = options_as(DemandOptions, options)
         seen = [self._seen(point, target, wanted) for point in points]
-        servers = self._servers(points, target, wanted)
+        servers = _servers(seen, target, wanted)
         flush_s = _metric(points, wanted.flush_metric) if wanted.flush else 0.0
         bursts = [one for one in seen if _is_burst(one, servers)]
         if bursts:
-            demand_s, lock_s, evidence = _from_bursts(bursts, servers, flush_s, wanted, target)
-            background = 0.0
-        else:
-            background, demand_s = _from_low_load(seen, wanted)
-            lock_s = _metric(points, wanted.lock_metric) - flush_s if wanted.lock_metric else 0.0
-            is_told_apart = np.unique([one.rate for one in seen]).size >= FEWEST_LOADS
-            evidence = ServiceEvidence(
-                basis="low_load", background=background if is_told_apart else None
+            judged = judge(bursts[0].traces([o for o in seen if o not in bursts], servers))
+            fitted = _from_bursts(
+                bursts, judged, servers=servers, flush_s=flush_s, options=wanted, target=target
             )
-        values = {wanted.demand: max(demand_s - lock_s, SHORTEST_S)}
-        values |= {wanted.lock: max(lock_s, 0.0)} if wanted.lock else {}
-        values |= {wanted.flush: flush_s} if wanted.flush else {}
-        parameters = [
-            FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
-            for name, value in values.items()
-        ]
-        if wanted.fit_servers:
-            count = round(servers)
-            parameters.append(
-                FittedParameter(
-                    name=wanted.servers, value=count, unit="1", low=count, high=count,
-                    evidence=(ParameterEvidence(code="observed"),),
-                )
-            )  # fmt: skip
+        else:
+            fitted = _from_low_load(seen, servers, wanted, target)
+            if wanted.lock_metric:
+                fitted = replace(fitted, lock_s=_metric(points, wanted.lock_metric) - flush_s)
         return Found(
-            parameters=tuple(parameters),
-            residuals=tuple(_residuals(bursts or seen, background, demand_s, servers)),
-            evidence=evidence,
+            parameters=tuple(_parameters(fitted, flush_s, wanted, target)),
+            residuals=tuple(_residuals(fitted, seen)),
+            evidence=fitted.evidence,
+            alternatives=tuple(fitted.alternatives),
         )
 
-    def _servers(
-        self, points: Sequence[SourcePoint], target: Target, options: DemandOptions
-    ) -> float:
-        """Return the processors: utilization is the share of them that the group takes."""
-        if not options.fit_servers or target.is_replicate:
-            return float(target.config[options.servers])
-        group = options.groups[0]
-        share, cpu = f"{group}.cpu.utilization", f"{group}.cpu_s_per_op"
-        found = []
-        for point in points:
-            _need(point, [options.throughput, cpu, share])
-            rate, cpu_s = point.observed[options.throughput].value, point.observed[cpu].value
-            found.append(rate * cpu_s / point.observed[share].value)
-        return max(float(round(np.median(found))), 1.0)
-
-    def _seen(self, point: SourcePoint, target: Target, options: DemandOptions) -> _Point:
-        cpu = [f"{group}.cpu_s_per_op" for group in options.groups]
-        _need(point, [options.throughput, *cpu])
-        rate = point.observed[options.throughput].value
-        cpu_s = sum(point.observed[name].value for name in cpu)
-        if rate <= 0.0:
-            raise FitError(
-                f"a point of {point.experiment} completes nothing",
-                cure="leave it out by `where`, or run it longer",
-            )
+    def _seen(self, point: SourcePoint, target: Target, options: DemandOptions) -> SeenPoint:
         config = {**target.config, **self.model_config(point, target, options)}
-        return _Point(point, rate, cpu_s, load_of(target.system, config))
+        return seen_point(
+            point, load_of(target.system, config), options.groups,
+            throughput=options.throughput, response=options.response,
+        )  # fmt: skip
 
 
-def _need(point: SourcePoint, metrics: Sequence[str]) -> None:
-    for metric in metrics:
-        if metric not in point.observed:
-            raise FitError(
-                f"{point.experiment} reports no {metric}",
-                cure="add the table [experiment.system.observe] with the metric `throughput` to "
-                "the source, and name its groups in `groups`",
-            )
+def _servers(seen: Sequence[SeenPoint], target: Target, options: DemandOptions) -> float:
+    """Return the processors of the machine, which may be those of the model."""
+    if not options.fit_servers or target.is_replicate:
+        return float(target.config[options.servers])
+    return float(np.median([one.count for one in seen]))
 
 
 def _metric(points: Sequence[SourcePoint], name: str) -> float:
@@ -225,19 +191,58 @@ def _metric(points: Sequence[SourcePoint], name: str) -> float:
     return float(np.median(seen))
 
 
-def _is_burst(one: _Point, servers: float) -> bool:
+def _is_burst(one: SeenPoint, servers: float) -> bool:
     """Return whether a point lacks think times and has enough clients to fill the server."""
     return one.load.think_s == 0.0 and (one.load.clients or 0) > WAITING * servers
 
 
 def _from_bursts(
-    bursts: Sequence[_Point],
+    bursts: Sequence[SeenPoint],
+    judged: Judged,
+    *,
     servers: float,
     flush_s: float,
     options: DemandOptions,
     target: Target,
-) -> tuple[float, float, ServiceEvidence]:
+) -> _Fitted:
     """Return the demand, the part of it under the lock (s), and the limit of the bursts."""
+    rate = _rate(bursts)
+    evidence = _evidence(bursts[0], judged, servers)
+    is_full = judged.limit in {"processors", "quota"}
+    if target.is_replicate and options.lock:
+        is_full = not target.config[options.lock]  # what limits stays the same for the intervals
+    cpu_s = float(np.median([one.cpu_s for one in bursts]))
+    if not is_full and options.lock:
+        if judged.limit == "pool":
+            raise FitError(
+                f"{judged.places[0]} operations at a time limit, which the model's "
+                f"{options.lock!r} does not describe",
+                cure='fit the model "interactive" with `fit_servers = true` and without `lock`',
+            )
+        lock_s = max(1.0 / rate - flush_s, SHORTEST_S)
+        times = {options.demand: max(cpu_s - lock_s, SHORTEST_S), options.lock: lock_s}
+        return _Fitted(
+            demand_s=max(cpu_s, lock_s), lock_s=lock_s, servers=servers, evidence=evidence,
+            alternatives=_with_other_neighbours(bursts[0], times, evidence), used=bursts,
+            capacity=rate,
+        )  # fmt: skip
+    fewest, most = judged.places
+    if options.fit_servers and not target.is_replicate:
+        servers = float(fewest or servers)
+    demand_s = servers / rate
+    alternatives: list[dict[str, Value]] = [
+        {options.demand: count / rate, options.servers: count}
+        for count in (fewest, most)
+        if options.fit_servers and fewest < most
+    ]
+    alternatives += _with_other_neighbours(bursts[0], {options.demand: demand_s}, evidence)
+    return _Fitted(
+        demand_s=demand_s, servers=servers, evidence=evidence, alternatives=alternatives,
+        used=bursts, capacity=rate,
+    )  # fmt: skip
+
+
+def _rate(bursts: Sequence[SeenPoint]) -> float:
     rates = [one.rate for one in bursts]
     if max(rates) > CHANGES * min(rates):
         raise FitError(
@@ -245,22 +250,56 @@ def _from_bursts(
             cure="name the factor that it depends on, such as the clients, in `by`, or choose one "
             "level by `where`",
         )
-    rate = float(np.exp(np.mean(np.log(rates))))
-    busy = float(np.median([one.busy for one in bursts])) / servers
-    is_full = busy >= FULL
-    if target.is_replicate and options.lock:
-        is_full = not target.config[options.lock]  # what limits stays the same for the intervals
-    if not is_full and options.lock:
-        lock_s = max(1.0 / rate - flush_s, SHORTEST_S)
-        cpu_s = float(np.median([one.cpu_s for one in bursts]))
-        evidence = ServiceEvidence(basis="bursts", limit="lock", busy=busy)
-        return max(cpu_s, lock_s), lock_s, evidence
-    limit: Literal["processors", "unknown"] = "processors" if is_full else "unknown"
-    return servers / rate, 0.0, ServiceEvidence(basis="bursts", limit=limit, busy=busy)
+    return float(np.exp(np.mean(np.log(rates))))
 
 
-def _from_low_load(seen: Sequence[_Point], options: DemandOptions) -> tuple[float, float]:
-    """Return background (processors) and demand (s) from points below the knee."""
+def _evidence(burst: SeenPoint, judged: Judged, servers: float) -> ServiceEvidence:
+    neighbours = burst.neighbours
+    processors = burst.processors
+    available = None if processors is None else processors.available
+    usable = servers if processors is None else processors.count
+    if burst.quota is not None and available is not None:
+        usable = burst.quota[1]
+        available = min(usable, available)
+    is_left = available is None or available >= LEAST_LEFT * usable
+    if judged.limit == "processors" and not is_left:
+        raise FitError(
+            f"others take {neighbours:.0%} of the processors during the burst: it shows them, not "
+            "the server",
+            cure="measure while they rest, or keep them from the processors of the server (cpuset)",
+        )
+    return ServiceEvidence(
+        basis="bursts",
+        limit=judged.limit,
+        busy=burst.busy / servers if processors is None else processors.busy / processors.count,
+        left=list(judged.left),
+        refuted=list(judged.refuted),
+        available=available,
+        neighbours=neighbours if neighbours >= NOTABLE else None,
+    )
+
+
+def _with_other_neighbours(
+    burst: SeenPoint, times: Mapping[str, float], evidence: ServiceEvidence
+) -> list[dict[str, Value]]:
+    """Return the times with as many processors as others left at other times."""
+    places = max((count for _, count in evidence.left), default=1)
+    takes_processors = evidence.limit in WORKING or burst.waiting >= HELD_UP * places
+    if evidence.neighbours is None or not takes_processors:
+        return []
+    error = published()["neighbours"]
+    distance = t_quantile(degrees=error.degrees) * math.hypot(error.spread, burst.neighbours_error)
+    factors = (math.exp(-distance), math.exp(distance))
+    return [{name: time_s * factor for name, time_s in times.items()} for factor in factors]
+
+
+def _from_low_load(
+    seen: Sequence[SeenPoint], servers: float, options: DemandOptions, target: Target
+) -> _Fitted:
+    """Return background (processors), demand (s) and the first limit from points below the knee."""
+    low = [one.low for one in seen]
+    if not options.extrapolate and not target.is_replicate and not options.lock_metric:
+        check_hidden(low)
     demands = [one.cpu_s for one in seen]
     if max(demands) > CHANGES * min(demands) and not options.extrapolate:
         raise FitError(
@@ -269,10 +308,34 @@ def _from_low_load(seen: Sequence[_Point], options: DemandOptions) -> tuple[floa
             cure="measure a burst with the clients of the prediction, without think time, in turn "
             "with the other points; or set `extrapolate = true` for a wide interval",
         )
+    background, slope_s = _slope(seen)
+    is_told_apart = np.unique([one.rate for one in seen]).size >= FEWEST_LOADS
+    first = Capacity(limit="", servers=round(servers), demand_s=slope_s)
+    alternatives: list[dict[str, Value]] = []
+    if options.extrapolate:  # what was reached is all that is known
+        alternatives = [{options.demand: servers / max(one.rate for one in seen)}]
+    elif not target.is_replicate and not options.lock_metric:
+        first = first_limit(low, demand_s=slope_s, servers=round(servers), quota=seen[0].quota)
+        if not options.fit_servers:
+            first = replace(first, demand_s=first.demand_s * servers / first.servers)
+    return _Fitted(
+        demand_s=first.demand_s,
+        servers=first.servers if options.fit_servers else servers,
+        background=background,
+        slope_s=slope_s,
+        alternatives=alternatives,
+        evidence=ServiceEvidence(
+            basis="low_load", limit=first.limit, background=background if is_told_apart else None
+        ),
+        used=seen,
+    )
+
+
+def _slope(seen: Sequence[SeenPoint]) -> tuple[float, float]:
     rates = np.array([one.rate for one in seen])
     busy = np.array([one.busy for one in seen])
     if np.unique(rates).size < FEWEST_LOADS:
-        return 0.0, float(np.mean(demands))
+        return 0.0, float(np.mean([one.cpu_s for one in seen]))
     # Busy processors are known relatively, not absolutely: hence the weights.
     slope, background = np.polyfit(rates, busy, 1, w=1.0 / np.sqrt(busy))
     if background < 0.0:
@@ -280,16 +343,35 @@ def _from_low_load(seen: Sequence[_Point], options: DemandOptions) -> tuple[floa
     return float(background), float(slope)
 
 
-def _residuals(
-    used: Sequence[_Point], background: float, demand_s: float, servers: float
-) -> Iterator[Residual]:
-    """Yield busy processors, observed and by the Utilization Law."""
-    for one in used:
-        yield Residual(
-            experiment=one.source.experiment,
-            levels=dict(one.source.levels),
-            metric="busy processors",
-            unit="1",
-            observed=one.busy,
-            fitted=min(background + demand_s * one.rate, servers),
-        )
+def _parameters(
+    fitted: _Fitted, flush_s: float, options: DemandOptions, target: Target
+) -> Iterator[FittedParameter]:
+    values = {options.demand: max(fitted.demand_s - fitted.lock_s, SHORTEST_S)}
+    values |= {options.lock: max(fitted.lock_s, 0.0)} if options.lock else {}
+    values |= {options.flush: flush_s} if options.flush else {}
+    for name, value in values.items():
+        yield FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
+    if options.fit_servers:
+        count = round(fitted.servers)
+        yield FittedParameter(
+            name=options.servers, value=count, unit="1", low=count, high=count,
+            evidence=(ParameterEvidence(code="observed"),),
+        )  # fmt: skip
+
+
+def _residuals(fitted: _Fitted, seen: Sequence[SeenPoint]) -> Iterator[Residual]:
+    """Yield the capacity, or busy processors by the Utilization Law, and response times."""
+    for one in fitted.used:
+        if fitted.evidence.basis == "bursts":
+            yield one.residual("throughput", "1/s", one.rate, fitted.capacity)
+        else:
+            busy = min(fitted.background + fitted.slope_s * one.rate, fitted.servers)
+            yield one.residual("busy processors", "1", one.busy, busy)
+    if fitted.lock_s or fitted.evidence.limit in {"", "client"}:
+        return  # not one station, not identified, or waits that are not in the response time
+    for one in seen:
+        clients, think_s = one.load.clients, one.load.think_s
+        if one.inside is not None and clients and think_s is not None:
+            rate = repairman(clients, think_s, fitted.demand_s, round(fitted.servers))
+            response_s = clients / rate - think_s
+            yield one.residual("response time", "s", one.inside.response_s, response_s)

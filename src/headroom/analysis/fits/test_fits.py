@@ -22,9 +22,12 @@ from headroom.analysis.statistics.intervals import mean_interval
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol import fit_method, registry
 from headroom.experiment.protocol.fit_method import (
+    FitError,
     FittedSet,
+    Found,
     LeastSquaresEvidence,
     ParameterEvidence,
+    Residual,
 )
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.runner.runner import Outcome
@@ -506,3 +509,19 @@ def test_a_driver_killed_in_the_sweep_or_the_prediction_ends_the_same(
     assert driven(whole) == 0
     assert table_of(killed) == table_of(whole)
     assert len(table_of(whole)) == 21
+
+
+@pytest.mark.parametrize("factor", [1.9, 2.1, 7.33, 0.36 / 4.9])
+def test_a_fit_far_off_its_own_observations_is_not_predicted_from(factor: float) -> None:
+    """Such as 0.36 ms by the model where 4.9 ms were measured: 13.6 times off."""
+    residuals = tuple(
+        Residual(experiment="low", levels={}, metric="response time", unit="s", observed=one,
+                 fitted=factor * one)
+        for one in (1.0, 2.0, 3.0)
+    )  # fmt: skip
+    found = Found(parameters=(), residuals=residuals)
+    if factor == 1.9:
+        fits.check_near(found)
+        return
+    with pytest.raises(FitError, match=f"{max(factor, 1 / factor):.3g} times off"):
+        fits.check_near(found)

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from headroom.analysis.fits.low_load import repairman
 from headroom.analysis.fits.model_answers import ModelAnswers
 from headroom.analysis.fits.service_demand import DemandOptions, ServiceDemand
 from headroom.experiment.protocol.fit_method import (
@@ -64,29 +65,41 @@ def values(found: Found) -> dict[str, Value]:
     return {one.name: one.value for one in found.parameters}
 
 
-def background(found: Found) -> float | None:
+def evidence(found: Found) -> ServiceEvidence:
     assert isinstance(found.evidence, ServiceEvidence)
-    return found.evidence.background
+    return found.evidence
+
+
+def background(found: Found) -> float | None:
+    return evidence(found).background
 
 
 def low_load(demand_s: float, background: float = 0.0, *, seed: int = 1) -> list[SourcePoint]:
-    """Return points below the knee by the Utilization Law, with 0.5% of scatter."""
+    """Return points of two processors below their knee, with 0.5% of scatter."""
     random = np.random.default_rng(seed)
     return [
-        point(rate, (demand_s + background / rate) * random.normal(1.0, 0.005), think_s=64 / rate)
+        point(
+            rate, (demand_s + background / rate) * random.normal(1.0, 0.005), think_s=64 / rate,
+            more={"response_s_mean": response_s(64 / rate, demand_s)},
+        )
         for rate in (2000.0, 3000.0, 5000.0, 8000.0)
-    ]
+    ]  # fmt: skip
+
+
+def response_s(think_s: float, demand_s: float, servers: int = 2) -> float:
+    """Return the mean response time of 64 clients."""
+    return 64 / repairman(64, think_s, demand_s, servers) - think_s
 
 
 def test_a_burst_gives_the_demand_whatever_its_processor_time_was_at_low_load() -> None:
     found = fit([*low_load(100e-6), point(40_000.0, 49e-6)], servers=2)
     assert values(found) == {"service_s": pytest.approx(2 / 40_000.0)}
-    assert found.evidence == ServiceEvidence(basis="bursts", limit="processors", busy=0.98)
-    assert [one.levels["clients"] for one in found.residuals] == [64]
+    assert evidence(found).limit == "processors"
 
 
 def test_one_client_is_no_burst() -> None:
-    found = fit([*low_load(100e-6), point(9000.0, 100e-6, clients=1)], servers=2)
+    alone = point(9000.0, 100e-6, clients=1)
+    found = fit([*low_load(100e-6), alone], servers=2)
     assert values(found)["service_s"] == pytest.approx(100e-6, rel=0.02)
 
 
@@ -95,13 +108,14 @@ def test_a_lock_limits_a_burst_that_leaves_processors_idle() -> None:
     assert values(found) == {
         "service_s": pytest.approx(100e-6), "lock_s": pytest.approx(500e-6)
     }  # fmt: skip
-    assert found.evidence == ServiceEvidence(basis="bursts", limit="lock", busy=0.6)
+    assert evidence(found).limit == "unknown", "nothing shows what it costs alone"
+    assert [one.name for one in evidence(found).refuted] == ["processors", "disk"]
 
 
 def test_without_a_lock_in_the_model_the_demand_stands_for_it_and_says_so() -> None:
     found = fit([point(2000.0, 600e-6)], servers=2)
     assert values(found)["service_s"] == pytest.approx(1e-3)
-    assert found.evidence == ServiceEvidence(basis="bursts", limit="unknown", busy=0.6)
+    assert evidence(found).left == [("lock", 1), ("pool", 64)]
 
 
 def test_what_limits_stays_the_same_for_the_intervals() -> None:
@@ -126,14 +140,17 @@ def test_the_slope_at_low_load_leaves_background_out() -> None:
 
 def test_background_is_never_negative() -> None:
     # Work in batches: busy processors rise faster than the throughput.
-    points = [point(rate, d, think_s=1.0) for rate, d in ((2e3, 80e-6), (4e3, 85e-6), (8e3, 90e-6))]
+    points = [
+        point(rate, d, think_s=64 / rate, more={"response_s_mean": 1.1 * d})
+        for rate, d in ((2e3, 80e-6), (4e3, 85e-6), (8e3, 90e-6))
+    ]
     found = fit(points)
     assert background(found) == 0.0
     assert 80e-6 < float(values(found)["service_s"]) < 90e-6
 
 
 def test_two_loads_do_not_tell_background() -> None:
-    found = fit(low_load(80e-6)[:2])
+    found = fit(low_load(80e-6)[2:])
     assert background(found) is None
 
 
@@ -215,3 +232,88 @@ def test_a_burst_of_a_known_server_predicts_it_at_twice_its_knee(
 def answers(config: Mapping[str, Value]) -> Mapping[str, float]:
     system = target(config).system
     return ModelAnswers(system, "simulation").values(target(config).config)
+
+
+def traced(
+    rate: float,
+    *,
+    clients: int,
+    think_s: float = 0.0,
+    busy: float = 0.3,
+    own: float = 0.3,
+    crowd: float = 0.0,
+    response_s: float | None = None,
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> SourcePoint:
+    """Return a point of a machine of two processors with all traces."""
+    seen = {
+        "machine.cpu.count": 2.0, "machine.cpu.utilization": busy / 2,
+        "service.db.cpu.busy_mean": 0.75 * own, "service.db.cpu.crowd_mean": crowd,
+        "program.cpu.crowd_mean": 0.0, "service.db.busiest_thread.runnable_share": 0.2,
+        "program.busiest_thread.runnable_share": 0.2, "service.db.blocked_mean": 0.0,
+        "service.db.voluntary_switches_per_op": 2.5,
+    }  # fmt: skip
+    seen |= {"response_s_mean": response_s} if response_s else {}
+    return point(rate, own / rate, clients=clients, think_s=think_s, more={**seen, **more})
+
+
+def test_a_pool_is_not_fitted_as_the_row_of_a_database() -> None:
+    alone = traced(1 / 4.3e-3, clients=1, own=0.07, response_s=4.3e-3)
+    with pytest.raises(FitError, match="4 operations at a time"):
+        fit([traced(1000.0, clients=16), alone], WITH_LOCK, servers=2)
+
+
+@pytest.mark.parametrize("others", [0.0, 1.7])
+def test_a_pool_is_fitted_by_its_places_and_predicts_other_loads(others: float) -> None:
+    """Truth by the repairman formula: 4 places of 4 ms, whatever the neighbours do."""
+    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+    burst = traced(repairman(16, 0.0, 4e-3, 4), clients=16, busy=0.3 + others)
+    alone = traced(1 / 4.3e-3, clients=1, own=0.07, response_s=4.3e-3)
+    found = fit([burst, alone], options, servers=1)
+    assert (evidence(found).limit, values(found)["servers"]) == ("pool", 4)
+    service_s = float(values(found)["service_s"])
+    for think_s in (4e-3, 12e-3, 18e-3):
+        truth = repairman(16, think_s, 4e-3, 4)
+        assert repairman(16, think_s, service_s, 4) == pytest.approx(truth, rel=1e-9)
+
+
+def test_neighbours_are_part_of_the_interval() -> None:
+    """A hog of 1 ms that others leave one of two processors."""
+    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+    burst = traced(1000.0, clients=16, busy=2.0, own=1.0, crowd=15.0)
+    found = fit([burst], options, servers=2)
+    assert evidence(found).limit == "processors"
+    assert evidence(found).available == pytest.approx(1.0)
+    assert evidence(found).neighbours == pytest.approx(0.5)
+    assert values(found) == {"service_s": pytest.approx(1e-3), "servers": 1}
+    low, high = (float(one["service_s"]) for one in found.alternatives)
+    assert low < 0.8e-3
+    assert high > 1.2e-3
+    quiet = traced(2000.0, clients=16, busy=2.0, own=2.0, crowd=14.0)
+    assert fit([quiet], options, servers=2).alternatives == ()
+
+
+def test_neighbours_that_leave_next_to_nothing_are_refused_with_what_to_do() -> None:
+    burst = traced(300.0, clients=16, busy=2.0, own=0.3, crowd=12.0)
+    with pytest.raises(FitError, match="others take 85%") as caught:
+        fit([burst], servers=2)
+    assert "cpuset" in str(caught.value.cure)
+
+
+def test_half_a_processor_is_half_a_processor_and_throttling_is_named() -> None:
+    quota = {"service.db.cpu.utilization": 0.98, "service.db.throttled_share": 0.4}
+    own = 0.49 / 0.75
+    burst = traced(600.0, clients=16, busy=own, own=own, crowd=8.0, more=quota)
+    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+    found = fit([burst], options, servers=2)
+    assert evidence(found).limit == "quota"
+    assert evidence(found).available == pytest.approx(0.5)
+    assert values(found) == {"service_s": pytest.approx(1 / 600), "servers": 1}
+
+
+def test_a_limit_that_is_undetermined_gives_an_interval_over_all_that_is_left() -> None:
+    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+    found = fit([traced(1000.0, clients=16)], options, servers=2)
+    assert evidence(found).limit == "unknown"
+    for one, places in zip(found.alternatives, (1, 16), strict=True):
+        assert one == {"service_s": pytest.approx(places * 1e-3), "servers": places}

@@ -51,6 +51,7 @@ from headroom.analysis.evidence import (
 )
 from headroom.analysis.results import Bottleneck, Estimate, Resource
 from headroom.analysis.run.estimates import estimate_of
+from headroom.analysis.run.own_processors import Processors
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.culprits import (
     QUEUED,
@@ -84,18 +85,42 @@ def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -
     ]
 
 
+MACHINE = "machine.cpu"
+"""The processors of the machine, as an observed resource."""
+
+
 def observed_parts(observed: Mapping[str, float], samples: Mapping[str, Sample]) -> list[Part]:
     """Return what was observed to be busy, by name to its servers, as stations.
 
-    The Utilization Law needs nothing else of a resource than its busy share.
+    The Utilization Law needs nothing else of a resource than its busy share. Processors that others
+    fill are left out. Where they are, a thread that waits for one is as good as busy.
     """
     found = []
+    processors = own_processors(observed, samples)
+    is_of_others = processors is not None and not (
+        processors.busy < SATURATED * processors.count or processors.has_competition
+    )
     for name, servers in observed.items():
+        if name == MACHINE and is_of_others:
+            continue
         metric = Metric(name=f"{name}.utilization", unit="1")
-        if metric.name in samples:
-            estimates = {"utilization": estimate_of(metric, samples[metric.name])}
+        runnable = f"{name}.runnable_share"
+        shown = runnable if is_of_others and runnable in samples else metric.name
+        if shown in samples:
+            estimates = {"utilization": estimate_of(metric, samples[shown])}
             found.append(Part(kind="station", name=name, capacity=servers, estimates=estimates))
     return found
+
+
+def own_processors(
+    observed: Mapping[str, float], samples: Mapping[str, Sample]
+) -> Processors | None:
+    """Return whose the processors of a point are, None if they were not observed."""
+    if MACHINE not in observed:
+        return None
+    limits = {name.removesuffix(".cpu"): servers for name, servers in observed.items()}
+    values = {name: sample.value for name, sample in samples.items() if ".cpu." in name}
+    return Processors.of(values, observed[MACHINE], limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +144,8 @@ class Load:
         Station name to the mean number of servers that work for each class; empty with one class.
     is_observed
         True for a measured load of which only busy shares of resources are known.
+    neighbours
+        Of such a load: share of the machine's processors that other programs take, if notable.
     """
 
     population: float
@@ -129,6 +156,7 @@ class Load:
     failed_tries: Mapping[str, float] = field(default_factory=dict)
     busy: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     is_observed: bool = False
+    neighbours: float | None = None
 
     @property
     def has_failures(self) -> bool | None:
@@ -202,7 +230,11 @@ def find_bottleneck(
     harmless = [row for row in everything if row.is_saturated and overflows.why_harmless(row)]
     culprits = find_culprits(everything, behind, harmless)
     ranked = [row for row in everything if not _is_among(row, harmless)] or everything
-    losses = {"overflows": overflows.of(everything), "losses": _losses(load)}
+    losses = {
+        "overflows": overflows.of(everything),
+        "losses": _losses(load),
+        "neighbours": load.neighbours,
+    }
     if not culprits.causes:
         nothing = msgspec.structs.replace(_why_nothing(ranked, load), **losses)
         return _verdict(ranked[0], nothing)

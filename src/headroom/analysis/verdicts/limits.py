@@ -19,6 +19,7 @@ from headroom.analysis.results import Bottleneck, WarmUpCut
 from headroom.analysis.run.distributions import kept_bins
 from headroom.analysis.run.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.run.operational_laws import check_laws
+from headroom.analysis.run.own_processors import NOTABLE
 from headroom.analysis.run.states import state_metrics
 from headroom.analysis.run.summaries import run_values
 from headroom.analysis.run.windows import Window, open_window
@@ -27,6 +28,7 @@ from headroom.analysis.verdicts.bottleneck import (
     find_bottleneck,
     load_of,
     observed_parts,
+    own_processors,
     parts_of,
 )
 from headroom.analysis.verdicts.culprits import Behind
@@ -69,8 +71,16 @@ def bottleneck_of(
         blockers=run.blockers,
         unawaited=run.unawaited,
     )
-    load = replace(load, is_observed=bool(observed) and not load.population)
+    if observed and not load.population:
+        load = replace(load, is_observed=True, neighbours=_neighbours(run, samples))
     return find_bottleneck([*parts, *observed], behind, load, useless)
+
+
+def _neighbours(run: Run, samples: Mapping[str, Sample]) -> float | None:
+    """Return the share of the processors that others take, None if it is not notable."""
+    found = own_processors(run.observed, samples)
+    share = 0.0 if found is None else found.others / found.count
+    return share if share >= NOTABLE else None
 
 
 def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottleneck | None:

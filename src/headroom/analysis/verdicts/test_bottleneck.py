@@ -12,6 +12,7 @@ from headroom.analysis.verdicts.bottleneck import (
     find_bottleneck,
     load_of,
     observed_parts,
+    own_processors,
 )
 from headroom.analysis.verdicts.culprits import SATURATED, Behind, Part, find_culprits
 from headroom.experiment.protocol.run import ResourceTable
@@ -468,3 +469,72 @@ def test_by_the_utilization_law_the_busiest_observed_resource_limits_a_measured_
         assert not_limited(verdict).fullest.name == "program.busiest_thread"
     else:
         assert verdict.name == "program.busiest_thread"
+
+
+OBSERVED = {
+    "machine.cpu": 2.0, "program.busiest_thread": 1.0,
+    "service.db.busiest_thread": 1.0, "service.db.cpu": 0.5,
+}  # fmt: skip
+
+
+def observed_verdict(quota: float | None = None, **shares: float) -> Bottleneck:
+    """Return the verdict of a measured point with these metrics; `__` is a full stop."""
+    samples = {
+        name.replace("__", "."): Sample(values=np.full(6, share)) for name, share in shares.items()
+    }
+    observed = {name: one for name, one in OBSERVED.items() if name != "service.db.cpu" or quota}
+    own = own_processors(observed, samples)
+    load = Load(population=0.0, jobs_mean=0.0, is_open=False, is_observed=True,
+                neighbours=own.others / own.count if own else None)  # fmt: skip
+    verdict = find_bottleneck(observed_parts(observed, samples), Behind(), load)
+    assert verdict is not None
+    return verdict
+
+
+@pytest.mark.parametrize("busy", [0.93, 1.0])
+def test_neighbours_that_fill_the_machine_do_not_limit_a_server_that_sleeps(busy: float) -> None:
+    """A pool of connections that uses 2% of two full processors."""
+    verdict = observed_verdict(
+        machine__cpu__utilization=busy, program__cpu__utilization=0.01,
+        service__db__cpu__utilization=0.02, program__cpu__crowd_mean=0.0,
+        service__db__cpu__crowd_mean=0.1, service__db__busiest_thread__utilization=0.02,
+    )  # fmt: skip
+    assert not verdict.limits
+    assert not_limited(verdict).fullest.name == "service.db.busiest_thread"
+    assert not_limited(verdict).neighbours == pytest.approx(busy - 0.03)
+
+
+def test_processors_that_a_server_shares_with_neighbours_limit_it_where_its_threads_wait() -> None:
+    verdict = observed_verdict(
+        machine__cpu__utilization=1.0, program__cpu__utilization=0.05,
+        service__db__cpu__utilization=0.45, program__cpu__crowd_mean=0.0,
+        service__db__cpu__crowd_mean=12.0, service__db__busiest_thread__runnable_share=1.0,
+        service__db__busiest_thread__utilization=0.06,
+    )  # fmt: skip
+    assert verdict.name == "machine.cpu"
+    assert limiting(verdict).neighbours == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("group", ["program", "service.db"])
+def test_a_thread_that_neighbours_keep_waiting_is_as_good_as_busy(group: str) -> None:
+    other = {"program": "service.db", "service.db": "program"}[group]
+    shares = {
+        "machine.cpu.utilization": 1.0,
+        f"{group}.cpu.utilization": 0.25, f"{group}.cpu.crowd_mean": 0.0,
+        f"{other}.cpu.utilization": 0.05, f"{other}.cpu.crowd_mean": 0.0,
+        f"{group}.busiest_thread.utilization": 0.5, f"{other}.busiest_thread.utilization": 0.1,
+        f"{group}.busiest_thread.runnable_share": 0.98,
+        f"{other}.busiest_thread.runnable_share": 0.2,
+    }  # fmt: skip
+    verdict = observed_verdict(**{name.replace(".", "__"): one for name, one in shares.items()})
+    assert verdict.name == f"{group}.busiest_thread"
+
+
+def test_a_quota_limits_beside_neighbours_that_fill_the_machine() -> None:
+    verdict = observed_verdict(
+        quota=0.5, machine__cpu__utilization=1.0, program__cpu__utilization=0.02,
+        service__db__cpu__utilization=0.98, program__cpu__crowd_mean=0.0,
+        service__db__cpu__crowd_mean=0.4, service__db__busiest_thread__utilization=0.1,
+    )  # fmt: skip
+    assert verdict.name == "service.db.cpu"
+    assert limiting(verdict).neighbours == pytest.approx(0.735)

@@ -299,17 +299,45 @@ class ShareEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     """Points that report the metric."""
 
 
+LimitName: TypeAlias = Literal[
+    "processors", "quota", "thread", "client", "disk", "lock", "pool", "unknown", ""
+]
+"""What limits bursts: processors of the machine, the quota of a service, one thread of it, the load
+program, a device, what one or several operations hold at a time; undetermined; not asked."""
+RefutedCode: TypeAlias = Literal[
+    "idle", "no_crowd", "not_throttled", "thread_idle", "not_blocked", "no_waits", "places"
+]
+"""Processors have time left; others fill them, and no thread that is measured waits for one; the
+quota holds nothing back; the busiest thread has time left; no thread waits for a device; threads
+hardly wait at all; Little's law gives another number of places."""
+
+
+class Refuted(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate that contradicts an observation, with the figure observed."""
+
+    name: LimitName
+    because: RefutedCode
+    value: float
+
+
 class ServiceEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="service"):
     """What the demands of a server rest on."""
 
     basis: Literal["bursts", "low_load"]
-    limit: Literal["processors", "lock", "unknown", ""] = ""
-    """Of bursts: what limits them."""
+    limit: LimitName = ""
+    """What limits, of bursts and of low load that identifies it."""
     busy: float | None = None
     """Of bursts: busy share of the processors."""
     background: float | None = None
     """Of low load: processors that are busy whatever the load; None with fewer than three loads,
     so that background counts as demand."""
+    left: list[tuple[LimitName, int]] = []
+    """Candidates that the observations leave, each with the operations that it serves at a time."""
+    refuted: list[Refuted] = []
+    available: float | None = None
+    """Processors that others and the quota leave; None if unknown."""
+    neighbours: float | None = None
+    """Share of the processors that others take, None if not notable."""
 
 
 FitEvidence: TypeAlias = LeastSquaresEvidence | ShareEvidence | ServiceEvidence

@@ -17,7 +17,10 @@ from pathlib import Path
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
-_LASTING = ("cpu_s", "queue_s", "switches", "faults", "disk_read_bytes", "disk_write_bytes")
+_LASTING = (
+    "cpu_s", "queue_s", "switches", "voluntary_switches", "faults", "disk_read_bytes",
+    "disk_write_bytes",
+)  # fmt: skip
 """Totals of which an ended process keeps its part."""
 _CPU_STAT = {
     "usage_usec": ("cpu_s", 1e-6),
@@ -25,7 +28,7 @@ _CPU_STAT = {
     "throttled_time": ("throttled_s", 1e-9),
 }
 """Lines of `cpu.stat` of both versions of control groups: what each is, and its unit in s."""
-_NAMES = (*_LASTING, "memory_bytes", "reaped_s")
+_NAMES = (*_LASTING, "memory_bytes", "blocked", "reaped_s")
 
 
 @dataclass(slots=True)
@@ -43,11 +46,14 @@ class Group:
     ----------
     threads_s
         Process to the processor time (s) of each of its threads that was ever seen.
+    queues_s
+        The same for the time (s) that they waited for a processor.
     """
 
     members: Callable[[], Collection[int]]
     folders: Mapping[str, Path] = field(default_factory=dict)
     threads_s: dict[int, dict[int, float]] = field(default_factory=dict)
+    queues_s: dict[int, dict[int, float]] = field(default_factory=dict)
     _last: dict[int, dict[str, float]] = field(default_factory=dict)
     _gone: dict[str, float] = field(default_factory=dict)
     _reaped_before_s: float | None = None
@@ -89,15 +95,21 @@ class Group:
         return totals
 
     def _threads(self, pid: int, folder: Path) -> dict[str, float]:
-        totals = {"queue_s": 0.0, "switches": 0.0}
+        totals = dict.fromkeys(("switches", "voluntary_switches", "blocked"), 0.0)
         times_s = self.threads_s.setdefault(pid, {})
+        queues_s = self.queues_s.setdefault(pid, {})
+        living_s = 0.0
         for thread in (folder / "task").iterdir():
             with suppress(OSError):
                 run_ns, queue_ns, _ = (thread / "schedstat").read_text().split()
                 times_s[int(thread.name)] = float(run_ns) / 1e9
-                totals["queue_s"] += float(queue_ns) / 1e9
-                totals["switches"] += _switches((thread / "status").read_text())
-        return {**totals, "cpu_s": sum(times_s.values())}
+                queues_s[int(thread.name)] = float(queue_ns) / 1e9
+                living_s += float(queue_ns) / 1e9
+                voluntary, forced, is_blocked = _status((thread / "status").read_text())
+                totals["switches"] += voluntary + forced
+                totals["voluntary_switches"] += voluntary
+                totals["blocked"] += is_blocked
+        return {**totals, "queue_s": living_s, "cpu_s": sum(times_s.values())}
 
     def _of_folders(self) -> dict[str, float]:
         totals: dict[str, float] = {}
@@ -123,6 +135,15 @@ def members_of(folder: Path) -> list[int]:
     return pids
 
 
-def _switches(status: str) -> float:
-    lines = (line.split(":") for line in status.splitlines() if "ctxt_switches" in line)
-    return sum(float(count) for _, count in lines)
+def _status(text: str) -> tuple[float, float, bool]:
+    r"""Return voluntary and forced switches of a thread, and whether it waits for a device.
+
+    Examples
+    --------
+    >>> _status("State:\tD (disk sleep)\nvoluntary_ctxt_switches:\t7\n"
+    ...         "nonvoluntary_ctxt_switches:\t2\n")
+    (7.0, 2.0, True)
+    """
+    lines = dict(line.split(":", 1) for line in text.splitlines())
+    voluntary, forced = (lines.get(f"{kind}voluntary_ctxt_switches", "0") for kind in ("", "non"))
+    return float(voluntary), float(forced), lines.get("State", "").strip().startswith("D")

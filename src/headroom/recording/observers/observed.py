@@ -33,6 +33,14 @@ _PER_OPERATION = {
     "cpu_s": "Processor time of an operation",
     "queue_s": "Time of an operation in which threads wait for a processor",
     "switches": "Context switches of an operation",
+    "voluntary_switches": "Context switches of an operation in which a thread stops to wait",
+}
+_OF_GROUP = {
+    "cpu.busy_mean": "Processors that it keeps busy",
+    "cpu.crowd_mean": "Mean number of its threads that wait for a processor, without the busiest",
+    "blocked_mean": "Mean number of its threads that wait for a device",
+    "busiest_thread.runnable_share": "Share of the time in which its busiest thread runs or waits "
+    "for a processor",
 }
 _UTILIZATION = ".utilization"
 BUSIEST = "busiest_thread"
@@ -87,16 +95,25 @@ class Observed:
                 }
                 runnable = [look.totals[group]["runnable"] for look in looks]
                 values["machine.runnable_mean"] = sum(runnable) / len(runnable)
+                values["machine.cpu.count"] = float(self.cpus)
                 continue
             capacity = self.limits.get(group, float(self.cpus))
             values[f"{group}.cpu{_UTILIZATION}"] = gained["cpu_s"] / (capacity * length_s)
-            busiest_s = _busiest_s(first.threads_s[group], last.threads_s[group])
-            values[f"{group}.{BUSIEST}{_UTILIZATION}"] = busiest_s / length_s
+            busy_s, runnable_s, queue_s = _busiest_s(first, last, group)
+            values[f"{group}.{BUSIEST}{_UTILIZATION}"] = busy_s / length_s
+            values[f"{group}.{BUSIEST}.runnable_share"] = min(runnable_s / length_s, 1.0)
+            values[f"{group}.cpu.busy_mean"] = gained["cpu_s"] / length_s
+            values[f"{group}.cpu.crowd_mean"] = max(gained["queue_s"] - queue_s, 0.0) / length_s
+            blocked = [look.totals[group].get("blocked", 0.0) for look in looks]
+            values[f"{group}.blocked_mean"] = sum(blocked) / len(blocked)
             if "throttled_s" in gained and group in self.limits:
                 values[f"{group}.throttled_share"] = gained["throttled_s"] / length_s
             if throughput:
                 each = throughput * length_s
-                values |= {f"{group}.{name}_per_op": gained[name] / each for name in _PER_OPERATION}
+                values |= {
+                    f"{group}.{name}_per_op": gained.get(name, 0.0) / each
+                    for name in _PER_OPERATION
+                }
         return values
 
     def capacities(self) -> dict[str, float]:
@@ -164,11 +181,14 @@ def metrics_of(groups: Iterable[str], limited: Iterable[str], *, per_op: bool) -
                 yield Metric(name=f"machine.{name}", unit="1", description=text)
             text = "Mean number of threads that run or wait for a processor"
             yield Metric(name="machine.runnable_mean", unit="1", description=text)
+            yield Metric(name="machine.cpu.count", unit="1", description="Processors")
             continue
         text = "Busy share of the processors that it may use"
         yield Metric(name=f"{group}.cpu{_UTILIZATION}", unit="1", description=text)
         text = "Busy share of its busiest thread"
         yield Metric(name=f"{group}.{BUSIEST}{_UTILIZATION}", unit="1", description=text)
+        for name, text in _OF_GROUP.items():
+            yield Metric(name=f"{group}.{name}", unit="1", description=text)
         if group in limited:
             text = "Share of the time in which its limit of processors held it back"
             yield Metric(name=f"{group}.throttled_share", unit="1", description=text)
@@ -181,10 +201,20 @@ def _gained(first: Mapping[str, float], last: Mapping[str, float]) -> dict[str, 
     return {name: value - first.get(name, 0.0) for name, value in last.items()}
 
 
-def _busiest_s(
-    first: Mapping[tuple[int, int], float], last: Mapping[tuple[int, int], float]
-) -> float:
-    return max((time_s - first.get(thread, 0.0) for thread, time_s in last.items()), default=0.0)
+def _busiest_s(first: Look, last: Look, group: str) -> tuple[float, float, float]:
+    """Return the time (s) that the busiest thread ran, that it could have run, and that it waited.
+
+    The busiest is the one that could have run longest: neighbours take processors from it.
+    """
+    before_s, after_s = first.threads_s[group], last.threads_s[group]
+    queues_s, waited_s = first.queues_s.get(group, {}), last.queues_s.get(group, {})
+    found = [(0.0, 0.0, 0.0)]
+    for thread, time_s in after_s.items():
+        ran_s = time_s - before_s.get(thread, 0.0)
+        queue_s = waited_s.get(thread, 0.0) - queues_s.get(thread, 0.0)
+        found.append((ran_s, ran_s + queue_s, queue_s))
+    most_s = max(found)[0]
+    return most_s, *max(found, key=lambda one: one[1])[1:]
 
 
 def _busy_of(name: str) -> str:

@@ -28,6 +28,8 @@ class Look:
     totals: Mapping[str, Mapping[str, float]]
     threads_s: Mapping[str, Mapping[tuple[int, int], float]]
     """Group to the processor time (s) of each of its threads."""
+    queues_s: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict)
+    """Group to the time (s) that each of its threads waited for a processor."""
 
 
 @dataclass(slots=True)
@@ -96,12 +98,14 @@ class Watch:
         totals = {"machine": machine_totals()}
         with one_look():
             totals |= {name: group.totals() for name, group in self.groups.items()}
-        threads_s = {
-            name: {(pid, tid): t for pid, its in group.threads_s.items() for tid, t in its.items()}
-            for name, group in self.groups.items()
-        }
-        self.looks.append(Look(at_s=at_s, totals=totals, threads_s=threads_s))
+        threads_s = {name: _flat(group.threads_s) for name, group in self.groups.items()}
+        queues_s = {name: _flat(group.queues_s) for name, group in self.groups.items()}
+        self.looks.append(Look(at_s=at_s, totals=totals, threads_s=threads_s, queues_s=queues_s))
         self.own_cpu_s += time.thread_time() - before_s
+
+
+def _flat(times_s: Mapping[int, Mapping[int, float]]) -> dict[tuple[int, int], float]:
+    return {(pid, tid): time_s for pid, its in times_s.items() for tid, time_s in its.items()}
 
 
 def named_groups(table: ObserveTable) -> dict[str, Group]:

@@ -27,6 +27,7 @@ from headroom.quantities import (
 from headroom.report.sentences.fits import (
     fit_notes,
     fitted_remark,
+    limit_words,
     prediction_errors,
     prediction_place,
     prediction_step,
@@ -94,7 +95,7 @@ def _sentence(fit: FitResult, one: FitSet) -> str:
         for p in one.parameters
         if not p.is_determined and (remark := fitted_remark(p))
     ]
-    words = ". ".join([words, *vague[:_VALUES_AT_MOST]])
+    words = ". ".join(filter(None, [words, *vague[:_VALUES_AT_MOST], limit_words(one)]))
     errors = [abs(r.relative) for r in one.residuals if r.relative is not None]
     if not errors:
         return f"{words}."

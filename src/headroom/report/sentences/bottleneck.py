@@ -137,6 +137,12 @@ def _limiting(verdict: Bottleneck, found: Limiting, share: _Share, queue: _Queue
     yield from _others(found, share)
     yield from (_symptom(symptom, found.cause) for symptom in found.symptoms)
     yield from _lost(found.overflows, found.losses)
+    if found.cause.name.startswith("program."):
+        yield (
+            "the load program itself limits, not what it measures: give it more processes, or run "
+            "it on another machine"
+        )
+    yield from _neighbours(found.neighbours)
     if not found.is_steady:
         yield "these are whole runs: they have no steady state"
 
@@ -270,6 +276,11 @@ def _span_sentences(worst: WorstSpan, cause: UsedResource) -> Iterator[str]:
         yield f"also saturated: {list_words(spans, most=_SPANS_SHOWN)}"
 
 
+def _neighbours(share: float | None) -> Iterator[str]:
+    if share is not None:
+        yield f"other programs take {brief_percent(share)} of the machine's processors"
+
+
 def _not_limited(found: NotLimited, share: _Share) -> Iterator[str]:
     fullest = found.fullest
     used = f'"{fullest.name}" ({share(fullest)})'
@@ -287,6 +298,7 @@ def _not_limited(found: NotLimited, share: _Share) -> Iterator[str]:
         if fullest.utilization > 0.0:
             most = 1.0 / fullest.utilization
             yield f"at equal work per operation, it permits {most:.3g} times this throughput"
+        yield from _neighbours(found.neighbours)
         return
     yield {
         "think_time": (

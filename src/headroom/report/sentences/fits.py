@@ -6,20 +6,23 @@ from headroom.analysis.evidence import DemandKind
 from headroom.analysis.results import FitSet, FittedValue, Prediction
 from headroom.experiment.protocol.fit_method import (
     FitEvidence,
+    LimitName,
     ParameterEvidence,
+    RefutedCode,
     ServiceEvidence,
     ShareEvidence,
 )
 from headroom.quantities import format_given, format_levels
+from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun
 
 _PLACES: dict[DemandKind, str] = {
     "measured": "within the measured loads",
     "alternated": "within the measured loads, which were measured in turn",
     "low-load": "beyond the measured loads",
-    "burst": "from a burst with other clients or at another utilization",
+    "burst": "from a burst with other clients",
     "pulses": "pulses of all clients at once",
-    "target-burst": "saturated with the same number of clients",
+    "target-burst": "from a burst with the same number of clients",
     "alternated-burst": (
         "saturated with the same number of clients, in turn with other measurements"
     ),
@@ -119,7 +122,7 @@ def _fit_words(evidence: FitEvidence) -> str:
         share = f"{evidence.share:.0%} of the largest {evidence.metric}"
         return f"{share} of {count_noun(evidence.points, 'point')}"
     if isinstance(evidence, ServiceEvidence):
-        return _service_words(evidence)
+        return "; ".join(_service_clauses(evidence))
     who = "formulas" if evidence.answers == "formulas" else "short simulations"
     return (
         f"{evidence.observations} observations, root mean square of the relative errors "
@@ -127,17 +130,68 @@ def _fit_words(evidence: FitEvidence) -> str:
     )
 
 
-def _service_words(evidence: ServiceEvidence) -> str:
+_LIMITS: dict[LimitName, str] = {
+    "processors": "the processors",
+    "quota": "the quota of processors",
+    "thread": "one thread of the server",
+    "client": "the load program itself",
+    "disk": "a disk",
+    "lock": "what one operation at a time holds (a lock)",
+    "pool": "what {places} operations at a time hold (a pool, or a limit of connections)",
+}
+_REFUTED: dict[RefutedCode, str] = {
+    "idle": "the machine's were {value:.0%} busy",
+    "no_crowd": "others fill them, and {value:.2g} threads that are measured wait for one",
+    "not_throttled": "it held back {value:.0%} of the time",
+    "thread_idle": "its busiest thread worked or waited for a processor {value:.0%} of the time",
+    "not_blocked": "{value:.2g} threads waited for a device",
+    "no_waits": "its threads stop {value:.2g} times in an operation",
+    "places": "throughput times response time at low load is {value:.3g}",
+}
+
+
+def limit_words(one: FitSet) -> str:
+    """Return what limits the sources of a fit, and what does not; empty if nothing says so."""
+    evidence = one.evidence
+    is_known = isinstance(evidence, ServiceEvidence) and evidence.limit
+    return capital(_fit_words(evidence)) if evidence is not None and is_known else ""
+
+
+def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
     if evidence.basis == "low_load":
+        if evidence.limit:
+            yield f"the first limit is {_LIMITS[evidence.limit]}"
         if evidence.background is None:
-            return "there are fewer than three loads, so background counts as demand"
-        return f"background keeps {evidence.background:.2g} processors busy"
-    busy = f"{evidence.busy or 0.0:.0%}"
-    return {
-        "processors": f"processors limit the bursts ({busy} busy)",
-        "lock": f"the lock limits the bursts (processors {busy} busy)",
-    }.get(
-        evidence.limit,
-        f"processors are only {busy} busy at the bursts, so something else limits: the demand "
-        "stands for it, and response times below the knee are too long",
-    )
+            yield "there are fewer than three loads, so background counts as demand"
+        else:
+            yield f"background keeps {evidence.background:.2g} processors busy"
+        return
+    if evidence.limit in _LIMITS:
+        places = " or ".join(str(count) for _, count in evidence.left)
+        yield f"the bursts are limited by {_LIMITS[evidence.limit].format(places=places)}"
+    else:
+        yield f"what limits the bursts is undetermined{_left(evidence)}"
+    if evidence.busy is not None:
+        yield f"processors are {evidence.busy:.0%} busy"
+    if evidence.neighbours is not None:
+        yield (
+            f"other programs take {evidence.neighbours:.0%} of them and leave "
+            f"{evidence.available or 0.0:.2g}"
+        )
+    elif evidence.limit == "quota" and evidence.available is not None:
+        yield f"it allows {evidence.available:.2g} processors and throttles"
+    if evidence.refuted:
+        yield "not " + ", not ".join(
+            f"{_LIMITS[one.name].format(places='several')}: "
+            f"{_REFUTED[one.because].format(value=one.value)}"
+            for one in evidence.refuted
+        )
+
+
+def _left(evidence: ServiceEvidence) -> str:
+    """Return what may limit, and the run that would decide."""
+    if not evidence.left:
+        return ": nothing that was observed is full"
+    names = [_LIMITS[name].format(places=f"up to {count}") for name, count in evidence.left]
+    decides = "one client without think time, fitted with the bursts, decides"
+    return f": {' or '.join(names)}; {decides}"

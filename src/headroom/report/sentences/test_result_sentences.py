@@ -40,7 +40,7 @@ from headroom.report.sentences.what_if import changes_words, no_effect_words
 
 def test_predictions() -> None:
     burst = Prediction(kind="burst", factor=1.9, predicted=LoadRange(clients=(96, 96)))
-    assert prediction_place(burst) == "from a burst with other clients or at another utilization"
+    assert prediction_place(burst) == "from a burst with other clients"
     assert prediction_errors(burst) == (
         "Demands fitted to such measurements were off by a factor of up to 1.90 in 95% of cases, "
         "and the intervals count that"

@@ -51,7 +51,7 @@ from headroom.analysis.results import (
     PredictedPair,
     Verdict,
 )
-from headroom.experiment.protocol.fit_method import ServiceEvidence
+from headroom.experiment.protocol.fit_method import Refuted, ServiceEvidence
 from headroom.quantities import to_ascii
 from headroom.report.sentences.bottleneck import bottleneck_text, limit_sentence
 from headroom.report.sentences.claims import claim_sentence
@@ -397,6 +397,13 @@ WEB = used("web", 0.62, is_saturated=False)
             id="observed",
         ),
         pytest.param(
+            verdict(NotLimited(fullest=WEB, by="observed", neighbours=0.9)),
+            'Nothing that was observed is saturated; busiest: "web" (62%). At equal work per '
+            "operation, it permits 1.61 times this throughput. Other programs take 90% of the "
+            "machine's processors.",
+            id="neighbours",
+        ),
+        pytest.param(
             verdict(
                 NotLimited(
                     fullest=used("links", 0.5, pool=True, is_saturated=False),
@@ -634,9 +641,35 @@ def test_what_ifs() -> None:
 @pytest.mark.parametrize(
     ("evidence", "words"),
     [
-        (ServiceEvidence(basis="bursts", limit="processors", busy=0.98), "(98% busy)"),
-        (ServiceEvidence(basis="bursts", limit="lock", busy=0.6), "the lock limits"),
-        (ServiceEvidence(basis="bursts", limit="unknown", busy=0.6), "something else limits"),
+        (
+            ServiceEvidence(
+                basis="bursts", limit="processors", busy=0.98, available=0.9, neighbours=0.55
+            ),
+            "the bursts are limited by the processors; processors are 98% busy; other programs "
+            "take 55% of them and leave 0.9",
+        ),
+        (
+            ServiceEvidence(
+                basis="bursts",
+                limit="pool",
+                busy=0.6,
+                left=[("pool", 4)],
+                refuted=[Refuted(name="processors", because="idle", value=0.6)],
+            ),
+            "limited by what 4 operations at a time hold (a pool, or a limit of connections); "
+            "processors are 60% busy; not the processors: the machine's were 60% busy",
+        ),
+        (
+            ServiceEvidence(basis="bursts", limit="quota", left=[("quota", 1)], available=0.5),
+            "the quota of processors; it allows 0.5 processors and throttles",
+        ),
+        (
+            ServiceEvidence(basis="bursts", limit="unknown", left=[("lock", 1), ("pool", 64)]),
+            "undetermined: what one operation at a time holds (a lock) or what up to 64 operations "
+            "at a time hold (a pool, or a limit of connections); one client without think time, "
+            "fitted with the bursts, decides",
+        ),
+        (ServiceEvidence(basis="bursts", limit="unknown"), "nothing that was observed is full"),
         (ServiceEvidence(basis="low_load", background=0.02), "keeps 0.02 processors busy"),
         (ServiceEvidence(basis="low_load"), "fewer than three loads"),
     ],

@@ -151,6 +151,8 @@ class CommandSystem:
             unspoken.add("service")
         if self.setup.observers is None:
             unspoken.add("observe")
+        if self.setup.slowed is None:
+            unspoken.add("slowed")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
         if "observe" in command:
             del command["observe"]["files"]  # decides what is known of a run, not what runs

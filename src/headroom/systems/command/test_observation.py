@@ -52,11 +52,13 @@ def test_the_busiest_thread_or_processor_is_the_bottleneck_of_a_measured_point(
     busy = {part: estimates[f"{part}.utilization"] for part in parts}
     assert busy["program.busiest_thread"] * estimates["wall_s"] == pytest.approx(used_s, rel=0.1)
     assert 0.0 < estimates["observer.cpus"] < 1.0
+    runnable = estimates["program.busiest_thread.runnable_share"]
+    assert runnable >= busy["program.busiest_thread"]
     bottleneck = point["bottleneck"]
-    assert bottleneck["limits"] == (max(busy.values()) >= SATURATED)
-    assert bottleneck["utilization"] == pytest.approx(max(busy.values()))
-    if bottleneck["limits"]:
-        assert busy[bottleneck["name"]] == max(busy.values())
+    # Where others fill the machine, a thread that waits for a processor is as good as busy.
+    share = runnable if busy["machine.cpu"] >= SATURATED else busy["program.busiest_thread"]
+    assert bottleneck["limits"] == (share >= SATURATED)
+    assert not bottleneck["limits"] or bottleneck["name"] in parts
 
 
 def test_a_rate_that_is_no_metric_is_refused(tmp_path: Path) -> None:

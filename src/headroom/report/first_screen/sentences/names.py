@@ -56,6 +56,8 @@ def noun(part: Part) -> Noun:
     'the processors of the machine'
     >>> noun(Part(kind="station", name="machine.server.cpu")).text
     'the processors of the server'
+    >>> noun(Part(kind="station", name="program.busiest_thread")).text
+    'the busiest thread of the load program'
     >>> noun(Part(kind="station", name="site 1")).text
     'site 1'
     >>> noun(Part(kind="pool", name="connections")), noun(Part(kind="station", name="a, b")).text
@@ -68,6 +70,10 @@ def noun(part: Part) -> Noun:
         for prefix in ("service.", "cgroup.", "machine."):
             owner = owner.removeprefix(prefix)
         return Noun(f"the processors of the {owner}", is_plural=True)
+    if owner and kind == "busiest_thread":
+        owner = owner.removeprefix("service.")
+        whose = "the load program" if owner == "program" else owner
+        return Noun(f"the busiest thread of {whose}", is_plural=False)
     if title := title_of(part.name):
         return Noun(title, is_plural=is_plural(title))
     name = plain(part.name)

@@ -1,0 +1,1 @@
+"""Real servers whose bottleneck is known, fitted and predicted as in a study."""

@@ -1,0 +1,184 @@
+"""Predictions of real servers, beside what was measured: one row for each predicted load."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benches.real_systems.study import JUDGED
+
+LIMITS = {
+    "hog": "processors", "quota": "quota", "mutex": "lock", "pool": "pool", "fsync": "disk",
+    "client": "client", "two": "thread", "loop": "thread",
+}  # fmt: skip
+"""What limits each kind, by its construction."""
+VERDICTS = {
+    "hog": "machine.cpu", "quota": "service.server.cpu", "client": "program.busiest_thread",
+    "two": "service.server.busiest_thread", "loop": "service.server.busiest_thread",
+}  # fmt: skip
+"""The observed resource that limits a measured burst; of the others nothing that is observed is."""
+_RATE, _TIME = "throughput", "response_s_mean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """A prediction beside what was measured, and both ends of its interval."""
+
+    measured: float
+    value: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Relative error."""
+        return self.value / self.measured - 1.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval contains what was measured."""
+        return self.low <= self.measured <= self.high
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval, relative to the prediction."""
+        return (self.high - self.low) / 2.0 / self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One predicted load of a case; without predictions if the fit is refused."""
+
+    case: str
+    use: str
+    load: float
+    measured: float
+    spread: float
+    """Half of the range of the replications of the measured point, relative to it."""
+    neighbours: float
+    """Share of the processors that others took during the burst."""
+    verdict: str
+    """What the verdict of the measured burst names."""
+    limit: str = ""
+    rate: Predicted | None = None
+    time: Predicted | None = None
+    refused: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the server."""
+        return self.case.partition("-")[0]
+
+    @property
+    def names_limit(self) -> bool:
+        """Whether the fit names what limits by construction."""
+        return self.limit == LIMITS[self.kind]
+
+    @property
+    def has_verdict(self) -> bool:
+        """Whether the verdict of the burst is right: the resource, or none that was observed."""
+        return self.verdict == VERDICTS.get(self.kind, "")
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """Return the experiments of a study by name."""
+    whole = json.loads((folder / "results" / "results.json").read_text(encoding="utf-8"))
+    return {one["name"]: one for one in whole["experiments"]}
+
+
+def value(point: Mapping[str, Any], metric: str) -> float:
+    """Return a metric of a point."""
+    return float(point["estimates"][metric]["value"])
+
+
+def rows(folder: Path) -> Iterator[Row]:
+    """Yield the rows of a study whose predictions have run."""
+    found = results(folder)
+    points = {one["levels"]["load"]: one for one in found["server"]["points"]}
+    burst = points["burst"]
+    own = sum(value(burst, f"{group}.cpu.busy_mean") for group in ("service.server", "program"))
+    count = value(burst, "machine.cpu.count")
+    for use in ("fit", "low"):
+        fit = found[f"from_{use}"]["fit"]
+        sets = fit["sets"]
+        for place, load in enumerate(JUDGED):
+            there = points[f"{load:g}"]
+            said = {
+                "case": folder.name,
+                "use": use,
+                "load": load,
+                "measured": value(there, _RATE),
+                "spread": _half_range(there["estimates"][_RATE]),
+                "neighbours": value(burst, "machine.cpu.utilization") - own / count,
+                "verdict": (burst["bottleneck"] or {}).get("name", ""),
+            }
+            if not sets:
+                yield Row(**said, refused=fit["reason"])
+                continue
+            point = found[f"from_{use}"]["points"][place]
+            rate, time = (_predicted(point, there, metric) for metric in (_RATE, _TIME))
+            yield Row(**said, limit=sets[0]["evidence"]["limit"], rate=rate, time=time)
+
+
+def _predicted(point: Mapping[str, Any], there: Mapping[str, Any], metric: str) -> Predicted:
+    """Return a prediction; an interval without an end holds whatever is there."""
+    one = point["estimates"][metric]
+    high = math.inf if one["high"] is None else one["high"]
+    return Predicted(
+        measured=value(there, metric), value=one["value"], low=one["low"] or 0.0, high=high
+    )
+
+
+def _half_range(estimate: Mapping[str, Any]) -> float:
+    low, high = (estimate.get(name) or estimate["value"] for name in ("minimum", "maximum"))
+    return float(high - low) / 2.0 / float(estimate["value"])
+
+
+def table(lines: Iterable[Row]) -> str:
+    """Return the rows as a table of Markdown."""
+    heads = ("Case", "From", "Load", "Others", "Measured", "Spread", "Predicted", "Error", "Holds",
+             "Half-width", "Response", "Limit")  # fmt: skip
+    text = [f"| {' | '.join(heads)} |", f"| --- | --- |{' ---: |' * 9} --- |"]
+    text += [_line(line) for line in lines]
+    return "\n".join(text)
+
+
+def _line(row: Row) -> str:
+    cells = [row.case, row.use, f"{row.load:g}", f"{row.neighbours:.0%}", f"{row.measured:.0f}",
+             f"{row.spread:.0%}"]  # fmt: skip
+    if row.rate is None or row.time is None:
+        return f"| {' | '.join([*cells, 'refused', '', '', '', '', row.refused[:60]])} |"
+    rate = row.rate
+    right = "" if row.names_limit else f", not {LIMITS[row.kind]}"
+    cells += [f"{rate.value:.0f} ({rate.low:.0f} to {rate.high:.0f})", f"{rate.error:+.0%}",
+              str(rate.holds), f"{rate.half_width:.0%}", f"{row.time.error:+.0%}",
+              f"{row.limit}{right}"]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def summary(lines: Sequence[Row]) -> Iterator[str]:
+    """Yield what all rows come to."""
+    for use in ("fit", "low"):
+        every = [line for line in lines if line.use == use]
+        rates = [line.rate for line in every if line.rate is not None]
+        times = [line.time for line in every if line.time is not None]
+        yield f"{use}: {len(every) - len(rates)} of {len(every)} refused"
+        for name, some in (("throughput", rates), ("response", times)):
+            errors = sorted(abs(one.error) for one in some)
+            if errors:
+                yield (
+                    f"  {name}: error median {median(errors):.0%}, 9 of 10 "
+                    f"{errors[int(0.9 * (len(errors) - 1))]:.0%}, worst {errors[-1]:.0%}; interval "
+                    f"holds {sum(one.holds for one in some)} of {len(some)}, half-width median "
+                    f"{median(one.half_width for one in some):.0%}"
+                )
+    first = {line.case: line for line in lines if line.use == "fit"}.values()
+    yield (
+        f"limit named in {sum(line.names_limit for line in first)} of {len(first)} cases, verdict "
+        f"of the burst right in {sum(line.has_verdict for line in first)}"
+    )
+    spreads = [line.spread for line in lines if line.use == "fit"]
+    yield f"half of the range of three identical runs: median {median(spreads):.0%}"

@@ -1,0 +1,99 @@
+"""Limits of servers whose truth is known: what the formulas say that each of them leaves."""
+
+from dataclasses import replace
+
+import pytest
+
+from headroom.analysis.fits.low_load import repairman
+from headroom.analysis.fits.traces import Inside, Traces, judge
+from headroom.analysis.run.own_processors import Processors
+
+CLIENTS = 16
+WORK_S = 0.3e-3
+
+
+def held(places: int, hold_s: float) -> Traces:
+    """Return the traces of a part that `places` operations hold without a processor."""
+    rate = repairman(CLIENTS, 0.0, hold_s, places)
+    return Traces(
+        rate=rate,
+        clients=CLIENTS,
+        processors=machine(own=rate * WORK_S),
+        server=0.1,
+        program=0.1,
+        waits=2.5,
+        inside=Inside(response_s=hold_s + WORK_S, cpu_s=WORK_S),
+    )
+
+
+def machine(*, own: float, others: float = 0.0, crowd: float = 0.1) -> Processors:
+    """Return two processors that some use."""
+    return Processors(count=2.0, busy=min(own + others, 2.0), own=own, crowd=crowd)
+
+
+@pytest.mark.parametrize(("places", "limit"), [(1, "lock"), (2, "pool"), (4, "pool"), (7, "pool")])
+@pytest.mark.parametrize("neighbours", [0.0, 1.9])
+def test_places_follow_from_littles_law_and_the_time_that_takes_no_processor(
+    places: int, limit: str, neighbours: float
+) -> None:
+    """Neighbours that fill the machine make no processor the limit of threads that sleep."""
+    seen = held(places, 4e-3)
+    own = seen.rate * WORK_S
+    judged = judge(replace(seen, processors=machine(own=own, others=neighbours)))
+    assert judged.limit == limit
+    assert places in range(judged.places[0], judged.places[1] + 1)
+    assert {"processors", "disk", "thread", "client"} <= {one.name for one in judged.refuted}
+
+
+def test_without_low_load_lock_and_pool_are_not_told_apart() -> None:
+    judged = judge(replace(held(4, 4e-3), inside=None))
+    assert (judged.limit, judged.places) == ("unknown", (1, CLIENTS))
+    assert judge(replace(held(1, 4e-3), inside=None, rows=14.0)).limit == "lock", "PostgreSQL says"
+
+
+def test_processors_that_neighbours_share_limit_threads_that_wait_for_them() -> None:
+    """A hog of 0.8 ms that neighbours leave one of two processors: 15 of 16 threads wait."""
+    hog = Traces(
+        rate=repairman(CLIENTS, 0.0, 0.8e-3, 1), clients=CLIENTS, server=0.95, program=0.1,
+        processors=machine(own=1.0, others=1.0, crowd=15.0), waits=0.6,
+        inside=Inside(response_s=0.9e-3, cpu_s=0.9e-3),
+    )  # fmt: skip
+    assert judge(hog).left == [("processors", 1)]
+    idle = judge(replace(hog, processors=machine(own=1.0, crowd=0.0), server=0.5))
+    assert ("processors", "idle", 0.5) in [(o.name, o.because, o.value) for o in idle.refuted]
+
+
+def test_a_quota_that_throttles_limits_and_one_that_does_not_is_refuted() -> None:
+    seen = Traces(
+        rate=600.0, clients=CLIENTS, processors=machine(own=0.5, others=1.5, crowd=12.0),
+        quota=0.98, throttled=0.4, server=0.9, program=0.1,
+    )  # fmt: skip
+    assert judge(seen).left == [("quota", 1)]
+    free = judge(replace(seen, throttled=0.0, quota=0.85))
+    assert free.limit == "processors", "neighbours took what the quota would have allowed"
+    assert free.refuted[0].because == "not_throttled"
+
+
+def test_one_thread_that_always_works_is_the_limit() -> None:
+    seen = replace(held(1, 0.5e-3), processors=machine(own=1.2), inside=None)
+    assert judge(replace(seen, server=0.97)).left == [("thread", 1)]
+    assert judge(replace(seen, program=0.97)).left == [("client", 1)]
+
+
+def test_a_server_and_a_load_program_that_both_always_work_are_not_told_apart() -> None:
+    assert judge(replace(held(1, 0.5e-3), server=0.97, program=0.95)).limit == "unknown"
+
+
+def test_a_flush_under_a_mutex_is_a_disk_not_a_lock() -> None:
+    assert judge(replace(held(1, 0.3e-3), blocked=0.9)).left == [("disk", 1)]
+
+
+def test_threads_that_never_stop_hold_nothing() -> None:
+    judged = judge(replace(held(1, 1e-3), waits=0.2))
+    assert judged.left == []
+    assert {one.because for one in judged.refuted if one.name in {"lock", "pool"}} == {"no_waits"}
+
+
+def test_clients_that_are_all_inside_are_no_pool() -> None:
+    """Without a limit all 16 are inside: more clients would do more."""
+    assert judge(held(CLIENTS, 4e-3)).left == []

@@ -1,0 +1,198 @@
+"""Traces that the possible limits of a burst leave, and which limits contradict them.
+
+Throughput alone does not tell what limits. Each candidate predicts what else must be seen: full
+processors and threads that wait for them, a quota that throttles, one thread that always works, a
+thread that waits for a device, or operations that are held by k at a time without any of that.
+What contradicts an observation is refuted, with the figure; if nothing, or more than one, is left,
+the limit is undetermined.
+
+By Little's law, `rate` x time inside a part = its busy places. The time inside is between the part
+of the response time at low load that takes no processor, and all of it.
+
+Invariant: nothing is a lock only because the processors are idle.
+
+Source: Lazowska et al., *Quantitative System Performance* (1984), chapters 3 and 5.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headroom.analysis.run.own_processors import Processors
+from headroom.experiment.protocol.fit_method import LimitName, Refuted, RefutedCode
+
+ALWAYS = 0.9
+"""Share of the time from which a thread always works, or waits for a processor."""
+THROTTLED = 0.05
+"""Share of the time from which a quota holds a group back."""
+QUOTA_FULL = 0.85
+"""Used share of a quota from which it is full."""
+DEVICE = 0.6
+"""Mean number of threads that wait for a device from which it limits: it is sampled."""
+TOLERANCE = 0.15
+"""Relative error of busy places by Little's law."""
+WAITS = 1.0
+"""Voluntary switches of an operation below which no thread of it waits inside."""
+ALL = 0.8
+"""Share of the clients from which those inside are simply all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What an operation costs if nobody else is there.
+
+    Parameters
+    ----------
+    response_s
+        Response time (s).
+    cpu_s
+        Its processor time and its waits for a processor (s), of all groups.
+    """
+
+    response_s: float
+    cpu_s: float
+
+    @property
+    def hidden_s(self) -> float:
+        """Part of the response time (s) that takes no processor."""
+        return max(self.response_s - self.cpu_s, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """What a burst left.
+
+    Parameters
+    ----------
+    rate, clients
+        Operations per second, and the clients of whom none thinks.
+    processors
+        Whose the processors were; None if unknown.
+    quota, throttled
+        Of the group with the fullest quota: used share of it, and share of the time that it holds
+        back; None without quotas.
+    server, program
+        Share of the time in which the busiest thread of the servers, and of the load program, could
+        work; None in results of earlier versions.
+    blocked
+        Mean number of threads of a server that wait for a device.
+    waits
+        Voluntary switches of an operation in the group with the most; None if unknown.
+    rows
+        Mean number of clients that wait for a row or a table, as a database says; None elsewhere.
+    inside
+        The operation at low load; None if no point shows it.
+    """
+
+    rate: float
+    clients: int
+    processors: Processors | None
+    quota: float | None = None
+    throttled: float = 0.0
+    server: float | None = None
+    program: float | None = None
+    blocked: float = 0.0
+    waits: float | None = None
+    rows: float | None = None
+    inside: Inside | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Limits that are left, each with its places, and those that are refuted."""
+
+    left: Sequence[tuple[LimitName, int]]
+    refuted: Sequence[Refuted]
+
+    @property
+    def limit(self) -> LimitName:
+        """The limit, if one is left."""
+        names = {name for name, _ in self.left}
+        return self.left[0][0] if len(names) == 1 else "unknown"
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """Fewest and most operations that the limits left serve at a time; (0, 0) if unknown."""
+        counts = [places for _, places in self.left]
+        return (min(counts), max(counts)) if counts else (0, 0)
+
+
+def judge(seen: Traces) -> Judged:
+    """Return which limits the traces of a burst leave."""
+    judging = _Judging(seen, [], [])
+    judging.processors()
+    if not judging.left:
+        judging.thread("thread", seen.server)
+        judging.thread("client", seen.program)
+        judging.device()
+    if not judging.left:
+        judging.held()
+    return Judged(left=judging.left, refuted=judging.refuted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    seen: Traces
+    left: list[tuple[LimitName, int]]
+    refuted: list[Refuted]
+
+    def _refute(self, name: LimitName, code: RefutedCode, value: float) -> None:
+        self.refuted.append(Refuted(name=name, because=code, value=float(f"{value:.3g}")))
+
+    def processors(self) -> None:
+        """Judge the quota, and the processors of the machine."""
+        seen = self.seen
+        if seen.quota is not None:
+            if seen.throttled >= THROTTLED and seen.quota >= QUOTA_FULL:
+                self.left.append(("quota", 1))
+                return
+            self._refute("quota", "not_throttled", seen.throttled)
+        found = seen.processors
+        if found is None:
+            return
+        if found.limit_own:
+            self.left.append(("processors", max(round(found.available), 1)))
+        elif found.is_full:
+            self._refute("processors", "no_crowd", found.crowd or 0.0)
+        else:
+            self._refute("processors", "idle", found.busy / found.count)
+
+    def thread(self, name: LimitName, share: float | None) -> None:
+        """Judge one thread that does all of a part."""
+        if share is None:
+            return
+        if share >= ALWAYS:
+            self.left.append((name, 1))
+        else:
+            self._refute(name, "thread_idle", share)
+
+    def device(self) -> None:
+        """Judge a device: its threads sleep, but not for each other."""
+        blocked = self.seen.blocked
+        if blocked >= DEVICE:
+            self.left.append(("disk", max(round(blocked), 1)))
+        else:
+            self._refute("disk", "not_blocked", blocked)
+
+    def held(self) -> None:
+        """Judge a lock and a pool: something is held, and nothing that was observed is full."""
+        seen = self.seen
+        if seen.waits is not None and seen.waits < WAITS:
+            self._refute("lock", "no_waits", seen.waits)
+            self._refute("pool", "no_waits", seen.waits)
+            return
+        if seen.rows is not None and seen.rows >= seen.clients / 2:
+            self.left.append(("lock", 1))
+            return
+        if seen.inside is None:
+            self.left.extend([("lock", 1), ("pool", seen.clients)])
+            return
+        fewest = seen.rate * seen.inside.hidden_s * (1.0 - TOLERANCE)
+        most = seen.rate * seen.inside.response_s * (1.0 + TOLERANCE)
+        for count in range(max(math.ceil(fewest), 1), math.floor(most) + 1):
+            if count < ALL * seen.clients:
+                self.left.append(("lock" if count == 1 else "pool", count))
+        if fewest > 1.0:
+            self._refute("lock", "places", seen.rate * seen.inside.response_s)
+        if most < 2.0:  # noqa: PLR2004 - the fewest places of a pool
+            self._refute("pool", "places", seen.rate * seen.inside.response_s)
