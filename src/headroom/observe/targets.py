@@ -54,7 +54,7 @@ def target_of(*, pid: int = 0, cgroup: str = "", port: int = 0, service: str = "
         if not (_PROC / str(pid)).exists():
             raise StudyError(
                 f"there is no process {pid}",
-                cure="list processes with `ps ax`; inside a container they have other numbers",
+                cure="list processes with `ps -e`; inside a container they have other numbers",
             )
         return _of_processes(f"process {pid}", [pid])
     if port:
