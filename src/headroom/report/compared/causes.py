@@ -12,6 +12,8 @@ from headroom.report.words import count_noun, join_words, title_metric
 FASTER = 0.1
 """Share by which a part is made faster in the prediction."""
 _BAR = 20
+_MOST = 0.35
+"""Share beyond which parts are slowed too much for a slope."""
 
 
 def render_causes(result: CauseResult, console: Console) -> None:
@@ -83,9 +85,11 @@ def gain_sentence(result: CauseResult) -> str:
 def rest_sentence(result: CauseResult) -> str:
     """Return what would decide, or what is known of the rest."""
     if result.verdict == "undecided":
+        by = max((one.by for one in result.shares), default=0.0)
+        more = "" if by > _MOST else f"slow more (--by {2.0 * round(by, 1):.0%}), "
         return (
             f"{count_noun(result.blocks, 'block')} were not enough; measure more (--runs "
-            f"{2 * max(result.blocks, 8)}), slow more (--by 20%), or on a quieter machine."
+            f"{2 * max(result.blocks, 8)}), {more}or measure on a quieter machine."
         )
     if result.verdict == "nothing":
         return "Slow what the study sets, such as a pool: --less PARAMETER; or raise the load."
