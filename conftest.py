@@ -22,8 +22,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-collect_ignore = ["src/headroom/studies"]
-"""A link to the studies, which are collected where they are."""
+collect_ignore = ["src/headroom/studies", "tests/fuzz"]
+"""A link to the studies, which are collected where they are, and programs that load Atheris."""
 
 collect_ignore_glob = ["src/headroom/systems/*/starter/*"]
 """Starter studies are files to be copied, not modules of the package."""

@@ -18,7 +18,7 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
-    "answers", "cluster", "comparisons", "coverage", "gate", "histories", "known_answers",
+    "answers", "causes", "cluster", "comparisons", "coverage", "gate", "histories", "known_answers",
     "methods", "predictions", "records_advisor", "slowdowns", "solver_errors", "terminating",
 }  # fmt: skip
 
