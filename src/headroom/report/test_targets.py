@@ -150,6 +150,24 @@ def test_a_limit_is_answered_from_the_side_where_it_is_kept(
     assert says(plain(result)) == text
 
 
+def test_a_break_whose_place_is_not_sure_has_its_range() -> None:
+    """Cause: "3 connections are enough: response time p95 591 ms (at most 30 ms)"."""
+    known = over("agents", WAITS, resource=True, at_most=30.0)
+    (limit,) = known.limits
+    evidence = replace(
+        limit.evidence, kept_at=[], broken_at=[], undecided_at=list(WAITS), before=14.0,
+        after=15.0, is_jump=True,
+    )  # fmt: skip
+    unsure = replace(
+        limit, level=None, level_low=13.0, level_high=16.0, holds_at=None, breaks_at=None,
+        evidence=evidence,
+    )  # fmt: skip
+    assert says(plain(replace(known, limits=[unsure]))) == (
+        "Between 13 and 16 agents are enough, most likely 15: mean response time 19 s (at most "
+        "30 s)."
+    )
+
+
 def test_of_several_limits_the_one_that_needs_most_decides() -> None:
     """Cause: only the first limit of an experiment was answered."""
     first = over("agents", WAITS, resource=True, at_most=100.0)

@@ -134,6 +134,8 @@ def _level(
         at, low, high = kept_at[0], kept_at[0], kept_at[-1]
     elif kept == "above" and found.holds_at is not None:
         at, low, high = found.holds_at, None, None
+    elif kept == "above" and found.level is None:
+        at = low if found.evidence.after is None else found.evidence.after
     else:
         at = found.level if found.level is not None else low
     if at is None:

@@ -51,6 +51,7 @@ from headroom.experiment.protocol.fit_method import (
     SourcePoint,
     Target,
 )
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.runner.selection import Selection
@@ -139,6 +140,8 @@ def _settled(experiment: PlannedExperiment, sources: _Sources) -> PlannedExperim
             candidates=error.candidates,
             profiles=error.profiles,
         )
+    except CodeNotRunError:
+        raise
     except HeadroomError as error:
         return not_settled(experiment, error.message, cure=error.cure, is_refused=True)
 

@@ -10,6 +10,7 @@ from headroom.analysis.formulas import forecast_at
 from headroom.errors import HeadroomError
 from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.fit_method import Load
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.system import Modelled, System, Value
 from headroom.simulation import model_data
 
@@ -30,6 +31,8 @@ def load_of(system: System, config: Mapping[str, Value], *, visits: int = 1) -> 
         return Load(visits=visits)
     try:
         data = model_data(system.model(config))
+    except CodeNotRunError:
+        raise
     except HeadroomError:
         return Load(visits=visits)
     closed = [one for one in data.get("classes", ()) if one.get("kind") == "closed"]

@@ -40,6 +40,7 @@ from headroom.experiment.protocol.fit_method import (
     PlannedFit,
     PublishedError,
 )
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.system import Column, Parameter, Value
 from headroom.experiment.study.plan import PlannedExperiment, Point
 
@@ -189,6 +190,8 @@ class _Answers:
     def _at(self, values: Mapping[str, Value]) -> Mapping[str, float]:
         try:
             return self.model.values({**self.config, **values})
+        except CodeNotRunError:
+            raise  # Not an answer of the model: whoever looks shows the results of the run.
         except HeadroomError:
             return {}
 

@@ -16,6 +16,7 @@ import scipy
 from headroom.analysis.fits.model_answers import ModelAnswers
 from headroom.errors import HeadroomError
 from headroom.experiment.protocol.fit_method import FitError, SourcePoint
+from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.protocol.system import Parameter, Value
 
@@ -80,6 +81,8 @@ _FAR = 10.0
 def _relative_error(one: Observation, model: ModelAnswers, values: Mapping[str, Value]) -> float:
     try:
         found = model.values({**one.config, **values}).get(one.metric)
+    except CodeNotRunError:
+        raise
     except HeadroomError:
         found = None
     if found is None or not math.isfinite(found):

@@ -65,6 +65,60 @@ def test_looks_show_the_same_as_the_run_and_run_nothing(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+FITTED = """
+schema = 1
+name = "fitted"
+title = "A fit of a model that only simulation answers"
+seed = 1
+
+[[experiment]]
+name = "seen"
+system = { name = "model", file = "model.py", completions = 400 }
+fixed = { service_s = 0.01 }
+factors.users = [1, 3, 6]
+replications.count = 3
+
+[[experiment]]
+name = "predicted"
+system = { name = "model", file = "model.py", completions = 400 }
+factors.users = [9]
+replications.count = 3
+
+[experiment.fit]
+from = "seen"
+method = "least-squares"
+
+[experiment.fit.options]
+parameters = { service_s = [0.001, 0.1] }
+metrics = ["response_s_mean"]
+"""
+CROWDED = """
+from headroom.simulation import Model, draw, exponential
+
+
+def build(users: int = 1, service_s: float = 0.02):
+    model = Model("crowded", time_unit="s")
+    ask = model.program("ask")
+    server = model.station("server", discipline="infinite")
+    ask.use(server, draw(exponential(service_s)) * (1 + model.jobs(server)))
+    model.closed_class("users", ask, population=users)
+    return model
+"""
+
+
+def test_an_interval_that_needs_the_code_is_that_of_the_run(tmp_path: Path) -> None:
+    """Cause: `show` left out the error of a fit, and called certain what the run did not."""
+    (tmp_path / "study.toml").write_text(FITTED, encoding="utf-8")
+    (tmp_path / "model.py").write_text(CROWDED, encoding="utf-8")
+    assert headroom("run", tmp_path, "--jobs", 2).exit_code == 0
+    ran = read_results(tmp_path / "results" / "results.json")
+    for kept in (tmp_path / "results").glob("*.cache"):
+        kept.unlink()
+    looked = hr.load(tmp_path).data
+    assert looked.experiments[1].points[0].estimates == ran.experiments[1].points[0].estimates
+    assert looked.experiments[1].points[0].estimates["response_s_mean"].low is not None
+
+
 def test_a_changed_folder_is_named_and_what_ran_is_shown(tmp_path: Path) -> None:
     folder, mark = study_that_ran(tmp_path)
     before = headroom("show", folder).stdout

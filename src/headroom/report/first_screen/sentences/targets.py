@@ -105,10 +105,13 @@ def _are(found: Target, level: Value) -> str:
 
 def _enough(found: Target) -> str:
     """Return from how many servers or tokens on all limits are kept, and that fewer do not."""
-    level = found.level.value
+    level, low, high = found.level.value, found.level.low, found.level.high
     limits = " for all limits" if found.limits > 1 else ""
     where = where_words(found.where)
     start = f"{where}{_at(found, level)} {_are(found, level)} enough{limits}"
+    if low is not None and high is not None and low < high:
+        ends = f"between {level_number(float(low))} and {_at(found, high)} are enough{limits}"
+        start = f"{where}{ends}, most likely {level_number(float(level))}"
     return f"{start}: {_asked(found)}{_not(found)}"
 
 
