@@ -166,7 +166,8 @@ current = 48
 
 
 def test_a_limit_of_a_prediction_counts_the_error_of_the_method(tmp_path: Path) -> None:
-    """Truth: at low load a demand may be off 2.9 times, so 4.5 ms may break at 32 clients or never.
+    """Truth: 32 clients take 1.76 ms, at most 1.7 times that after a burst of 8, and 64 clients
+    3.5 ms, at most 2.9 times that: so 4.5 ms may break between them, or never.
 
     Cause: the scatter of two replications alone gave 81 clients within 4%, and "kept" at 48.
     """
@@ -175,8 +176,10 @@ def test_a_limit_of_a_prediction_counts_the_error_of_the_method(tmp_path: Path) 
     experiment = outcome(tmp_path, f"{before}{LIMITED.lstrip()}[experiment.fit]{after}")
     (found,) = experiment.limits
     assert found.level == pytest.approx(81.0, rel=0.05)
-    assert (found.level_low, found.level_high) == (32.0, 96.0)
-    assert (found.holds_at, found.breaks_at) == (None, None)
+    assert found.level_low is not None
+    assert 32.0 < found.level_low < 64.0
+    assert found.level_high == 96.0
+    assert (found.holds_at, found.breaks_at) == (32.0, None)
     assert found.evidence.is_cut
     assert found.verdict == "undecided"
     assert found.evidence.undecided == "prediction"
@@ -222,7 +225,7 @@ replications.count = 2
         (Load(clients=96, think_s=0.0, utilization=1.0), [(64, 0.0, 1.0, 3)], "burst"),
         (Load(clients=96, think_s=0.0, utilization=1.0), [(96, 0.0, 1.0, 1)], "target-burst"),
         (Load(clients=96, think_s=0.01, utilization=1.0), [(96, 0.0, 1.0, 3)], "alternated-burst"),
-        (Load(clients=96, think_s=0.1, utilization=0.9), [(96, 0.0, 1.0, 3)], "burst"),
+        (Load(clients=96, think_s=0.1, utilization=0.9), [(96, 0.0, 1.0, 3)], "target-burst"),
         (Load(clients=900, think_s=0.0, utilization=1.0), [(64, 0.0, 1.0, 3)], "low-load"),
     ],
 )  # fmt: skip

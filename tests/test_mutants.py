@@ -79,8 +79,8 @@ def test_a_seed_chooses_the_same_changes_again_and_every_layer_is_a_part() -> No
     assert first == again != other
     part = "src/headroom/gate"
     assert {part, "src/headroom/systems/records"} <= set(parts())
-    assert files_for(part, f"{part}/drift.py")[:2] == [
-        f"{part}/drift.py",
+    assert files_for(part, f"{part}/changes.py")[:2] == [
+        f"{part}/changes.py",
         f"{part}/test_changes.py",
     ]
 
