@@ -30,6 +30,8 @@ collect_ignore_glob = ["src/headroom/systems/*/starter/*"]
 
 MAY_SKIP: dict[str, str] = {
     "nothing can be observed": "a container may forbid ptrace; the tests of the floor run",
+    "no wheel of atheris": "there is one for usual processors and Pythons alone; random content of "
+    "hostile files is tried without it",
     "LINE is not installed": "an optional oracle and no dependency; what it checks is also checked "
     "against known answers and simulations",
     "the original PostMark has no package here": "an optional oracle, which Debian and its kin "
