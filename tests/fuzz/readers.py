@@ -64,11 +64,15 @@ published = "0.49 s"
 source = "Erlang C"
 """
 MODEL = """
-from headroom.systems.model.library import mmc
+from headroom.simulation import Model, exponential
 
 
 def build(utilization: float = 0.5):
-    return mmc(servers=2, utilization=utilization, service_s=0.25)
+    model = Model("counter", time_unit="s")
+    visit = model.program("visit")
+    visit.use(model.station("server", servers=2), exponential(0.25))
+    model.open_class("visits", visit, interarrival=exponential(0.125 / utilization))
+    return model
 """
 CELLS = (
     ("replication", "levels"), ("replication", "run"), ("replication", "seed"),

@@ -47,13 +47,17 @@ class Machine:
     capacity
         Of the program, each service and each connection (1/s).
     waits
-        Parts that only stops of 20 ms hold back.
+        Part that only stops of 5 ms or more hold back.
+    bridges_s
+        Stops beyond this length starve all parts.
     cpu
         Busy share of the machine.
     """
 
-    def __init__(self, capacity: dict[str, float], waits: str = "", cpu: float = 0.5) -> None:
-        self.capacity, self.waits, self.cpu = capacity, waits, cpu
+    def __init__(
+        self, capacity: dict[str, float], waits: str = "", cpu: float = 0.5, bridges_s: float = 1.0
+    ) -> None:
+        self.capacity, self.waits, self.cpu, self.bridges_s = capacity, waits, cpu, bridges_s
         self.slices: list[float] = []
 
     def __call__(self, plan: Plan, journal: Journal, **_: Any) -> Outcome:
@@ -65,8 +69,10 @@ class Machine:
         for number, point in enumerate(one.points):
             known = {row.replication for row in journal.rows(point.experiment, point.key)}
             part, by = str(point.config["slowed"]), one.spec.system["slowed"]["by"]
-            works = part != self.waits or slice_s > 0.01
+            works = part != self.waits or slice_s > 0.004
             slow = {part: 1.0 - by} if works else {}
+            if part in self.capacity and slice_s > self.bridges_s:
+                slow = dict.fromkeys(self.capacity, 1.0 - by)
             rates = [rate * slow.get(name, 1.0) for name, rate in self.capacity.items()]
             rates.append(50.0 * float(point.config["connections"]))
             for block in set(range(one.spec.replications.count or 0)) - known:

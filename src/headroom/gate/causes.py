@@ -8,7 +8,7 @@ neighbours disturb all alike.
 
 Stops of a millisecond take away what a part computes, and nothing of what it waits for. If they
 show no cause, longer ones follow: they hold back a part's waits too, for a lock, a device or a
-token, but where few jobs circulate they starve everybody.
+token, but where few jobs circulate they starve every part.
 
 Invariant: a part is named only if its share is surely above that of every other, and above half.
 """
@@ -139,7 +139,7 @@ def judged_causes(shares: Sequence[Share], *, machine: float | None) -> tuple[Ve
     total = sum(one.share or 0.0 for one in known)
     error = math.hypot(*(((one.high or 0.0) - (one.low or 0.0)) / 2.0 for one in known))
     if machine is not None and machine >= FULL and (top.high or 0.0) > 0.0:
-        # Whoever is stopped catches up afterwards: the others had to leave it the processors.
+        # A part that was stopped catches up afterwards, at the cost of the others.
         is_sure = total - error > HALF or error < HALF
         least = (top.share or 0.0) / 2.0
         most = [one.part for one in ranked if (one.low or 0.0) > 0.0 and (one.share or 0.0) > least]

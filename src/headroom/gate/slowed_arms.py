@@ -134,7 +134,10 @@ def causes_of(
         place = folder / str(number)
         place.mkdir()
         found = _measured(chosen, asked, slice_s, place, new_progress)
-        if found.verdict != "nothing" or found.stopped == "interrupted":
+        # Longer stops that name no part may have starved all of them: shorter ones are next.
+        if found.verdict == "part" or found.stopped == "interrupted":
+            break
+        if not earlier and found.verdict != "nothing":
             break
         earlier = earlier or found.shares
     is_later = bool(earlier) and found.verdict == "part"
@@ -323,13 +326,14 @@ def _shares(
     found = []
     for part in (name for name in seen.points if name != BASE):
         rows = [seen.row(metric, base=BASE, other=part) for metric in seen.place.metrics]
-        by, length = asked.by, slice_s
+        by = asked.by
         if part in chosen.less:
             by = 1.0 - float(chosen.less[part]) / float(chosen.point.config[part])
         else:
-            by = fmean(run[SHARE] for run in values[part])
+            held = [run[SHARE] for run in values[part]]
+            by = fmean(held) if held else asked.by  # none yet, where Ctrl-C came first
         is_stopped = part not in chosen.less and not part.endswith(".limit")
-        share = Share(part=part, by=by, slice_s=length if is_stopped else None, rows=rows)
+        share = Share(part=part, by=by, slice_s=slice_s if is_stopped else None, rows=rows)
         found.append(with_share(share))
     return found
 

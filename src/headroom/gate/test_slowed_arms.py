@@ -63,6 +63,15 @@ def test_a_part_that_waits_is_found_by_longer_stops(
     assert all(abs(one.share or 1.0) < 0.05 for one in found.earlier)
 
 
+def test_stops_that_starve_every_part_are_followed_by_shorter_ones(
+    answer: Callable[..., tuple[CauseResult, Machine]],
+) -> None:
+    """Cause: what was undecided after stops of 20 ms ended the search."""
+    found, machine = answer(Machine(FAST | {"db": 400.0}, waits="db", bridges_s=0.01))
+    assert machine.slices == [0.001, 0.02, 0.005]
+    assert (found.verdict, found.named, found.by_waiting) == ("part", ["db"], True)
+
+
 def test_a_pool_that_the_study_sets_is_found_by_lowering_it(
     answer: Callable[..., tuple[CauseResult, Machine]],
 ) -> None:
