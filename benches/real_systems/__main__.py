@@ -1,32 +1,55 @@
-"""Real servers fitted and predicted beside neighbours: `python -m benches.real_systems FOLDER`.
+"""Real servers fitted and predicted: `python -m benches.real_systems FOLDER [CASE…]`.
 
-For each kind of `servers.py` a study measures bursts, low load and the loads to predict in turn,
-once as the machine is and once beside a process that takes half of two processors. Prints a row for
-each prediction, and what all come to. The studies stay in the folder that is named; `--judge` fits
-and predicts again from what is measured there.
+For each case, a system of `systems.py` with some clients, as the machine is (`quiet`) or next to a
+process that takes half of two processors (`busy`), a study measures bursts, low load and the loads
+to predict in turn. Stores a row for each prediction, and prints what all come to. Without names it
+measures the cases that are not stored yet. The studies stay in the folder; `--judge` fits and
+predicts again from what is measured there, `--print` prints what is stored.
 """
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-from benches.real_systems.judge import LIMITS, results, rows, summary, table, value
+from benches.real_systems.judge import line_of, results, rows, store, stored, summary, value
 from benches.real_systems.study import text
+from benches.real_systems.systems import CASES, PROGRAMS, SYSTEMS
 
 
-def measure(case: str, folder: Path) -> None:
+@cache
+def compiled(folder: Path) -> Path:
+    """Compile the programs of the table into a folder, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    commands: tuple[list[str | Path], ...] = (
+        ["rustc", "--edition", "2024", "-O", "-o", folder / "load", PROGRAMS / "load.rs"],
+        ["go", "build", "-o", folder / "web", PROGRAMS / "web.go"],
+        ["javac", "-d", folder, PROGRAMS / "Web.java"],
+    )
+    for command in commands:
+        if shutil.which(str(command[0])) is None:
+            print(f"no {command[0]}: the systems that it compiles are refused", file=sys.stderr)
+            continue
+        subprocess.run(command, check=True)
+    return folder
+
+
+def measure(case: str, folder: Path, programs: Path) -> None:
     """Measure one case: what a burst reaches, then all loads in its terms."""
-    kind, _, state = case.partition("-")
+    name, clients, state = case.rsplit("-", 2)
+    system = SYSTEMS[name]
     with neighbour(is_there=state == "busy"):
         first = folder / case / "burst"
         first.mkdir(parents=True, exist_ok=True)
-        (first / "study.toml").write_text(text(kind, None), encoding="utf-8")
+        burst = text(system, int(clients), programs, None)
+        (first / "study.toml").write_text(burst, encoding="utf-8")
         run(first)
         capacity = value(results(first)["server"]["points"][0], "throughput")
-        study = text(kind, float(f"{capacity:.3g}"))
+        study = text(system, int(clients), programs, float(f"{capacity:.3g}"))
         (folder / case / "study.toml").write_text(study, encoding="utf-8")
         run(folder / case, "--only", "server")
 
@@ -52,21 +75,25 @@ def run(folder: Path, *options: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and judge cases."""
+    """Measure, judge and print cases."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    every = [f"{kind}-{state}" for kind in LIMITS for state in ("quiet", "busy")]
-    parser.add_argument("cases", nargs="*", default=every, help="such as pool-busy")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("build/real_systems"))
+    parser.add_argument("cases", nargs="*", help="such as pool-16-busy")
     parser.add_argument("--judge", action="store_true", dest="is_judged", help="measure nothing")
+    parser.add_argument("--print", action="store_true", dest="is_printed", help="only print")
     chosen = parser.parse_args(arguments)
-    found = []
-    for case in chosen.cases:
-        if not chosen.is_judged:
-            measure(case, chosen.folder)
-        run(chosen.folder / case)
-        found += list(rows(chosen.folder / case))
-    print(table(found))
-    print("\n".join(summary(found)))
+    known = stored()
+    if not chosen.is_printed:
+        cases = chosen.cases or [case for case in CASES if chosen.is_judged or case not in known]
+        programs = chosen.folder.resolve() / "programs"
+        for case in cases:
+            if not chosen.is_judged:
+                measure(case, chosen.folder, compiled(programs))
+            run(chosen.folder / case)
+            known[case] = list(rows(chosen.folder / case))
+            print("\n".join(line_of(row) for row in known[case]), flush=True)
+            store(known)
+    print("\n".join(summary([row for case in known.values() for row in case])))
     return 0
 
 

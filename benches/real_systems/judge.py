@@ -2,25 +2,18 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benches.real_systems.study import JUDGED
+from benches.real_systems.systems import SYSTEMS, System
 
-LIMITS = {
-    "hog": "processors", "quota": "quota", "mutex": "lock", "pool": "pool", "fsync": "disk",
-    "client": "client", "two": "thread", "loop": "thread",
-}  # fmt: skip
-"""What limits each kind, by its construction."""
-VERDICTS = {
-    "hog": "machine.cpu", "quota": "service.server.cpu", "client": "program.busiest_thread",
-    "two": "service.server.busiest_thread", "loop": "service.server.busiest_thread",
-}  # fmt: skip
-"""The observed resource that limits a measured burst; of the others nothing that is observed is."""
-_RATE, _TIME = "throughput", "response_s_mean"
+QUIET = 0.1
+"""Share of the processors up to which others count as nobody."""
+_RATE, _TIME, _P95 = "throughput", "response_s_mean", "response_s_p95"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,34 +46,71 @@ class Row:
     """One predicted load of a case; without predictions if the fit is refused."""
 
     case: str
+    """System, clients, and `quiet` or `busy`."""
     use: str
     load: float
     measured: float
     spread: float
     """Half of the range of the replications of the measured point, relative to it."""
     neighbours: float
-    """Share of the processors that others took during the burst."""
+    """Share of the processors that others took, during the burst or the predicted load."""
     verdict: str
     """What the verdict of the measured burst names."""
     limit: str = ""
     rate: Predicted | None = None
     time: Predicted | None = None
+    p95: Predicted | None = None
     refused: str = ""
 
     @property
     def kind(self) -> str:
-        """Kind of the server."""
-        return self.case.partition("-")[0]
+        """Name of the system."""
+        return self.case.rsplit("-", 2)[0]
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return SYSTEMS[self.kind]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody else took much of the processors."""
+        return self.neighbours <= QUIET
 
     @property
     def names_limit(self) -> bool:
         """Whether the fit names what limits by construction."""
-        return self.limit == LIMITS[self.kind]
+        return self.limit == self.system.limit
 
     @property
     def has_verdict(self) -> bool:
         """Whether the verdict of the burst is right: the resource, or none that was observed."""
-        return self.verdict == VERDICTS.get(self.kind, "")
+        return self.verdict == self.system.verdict
+
+
+RESULTS = Path(__file__).resolve().parent.parent / "results" / "real_systems.json"
+
+
+def stored() -> dict[str, list[Row]]:
+    """Return the stored rows of each case."""
+    content = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    return {case: [_row(one) for one in some] for case, some in content.items()}
+
+
+def store(known: Mapping[str, Sequence[Row]]) -> None:
+    """Store the rows of all cases, a line each."""
+    cases = [
+        f"{json.dumps(case)}: [\n" + ",\n".join(json.dumps(asdict(row)) for row in some) + "\n]"
+        for case, some in sorted(known.items())
+    ]
+    RESULTS.write_text("{\n" + ",\n".join(cases) + "\n}\n", encoding="utf-8")
+
+
+def _row(content: dict[str, Any]) -> Row:
+    for name in ("rate", "time", "p95"):
+        if content[name] is not None:
+            content[name] = Predicted(**content[name])
+    return Row(**content)
 
 
 def results(folder: Path) -> dict[str, Any]:
@@ -99,8 +129,7 @@ def rows(folder: Path) -> Iterator[Row]:
     found = results(folder)
     points = {one["levels"]["load"]: one for one in found["server"]["points"]}
     burst = points["burst"]
-    own = sum(value(burst, f"{group}.cpu.busy_mean") for group in ("service.server", "program"))
-    count = value(burst, "machine.cpu.count")
+    system = SYSTEMS[folder.name.rsplit("-", 2)[0]]
     for use in ("fit", "low"):
         fit = found[f"from_{use}"]["fit"]
         sets = fit["sets"]
@@ -112,15 +141,23 @@ def rows(folder: Path) -> Iterator[Row]:
                 "load": load,
                 "measured": value(there, _RATE),
                 "spread": _half_range(there["estimates"][_RATE]),
-                "neighbours": value(burst, "machine.cpu.utilization") - own / count,
+                "neighbours": max(_of_others(burst, system), _of_others(there, system)),
                 "verdict": (burst["bottleneck"] or {}).get("name", ""),
             }
             if not sets:
                 yield Row(**said, refused=fit["reason"])
                 continue
             point = found[f"from_{use}"]["points"][place]
-            rate, time = (_predicted(point, there, metric) for metric in (_RATE, _TIME))
-            yield Row(**said, limit=sets[0]["evidence"]["limit"], rate=rate, time=time)
+            rate, time, p95 = (_predicted(point, there, metric) for metric in (_RATE, _TIME, _P95))
+            limit = sets[0]["evidence"]["limit"]
+            yield Row(**said, limit=limit, rate=rate, time=time, p95=p95)
+
+
+def _of_others(point: Mapping[str, Any], system: System) -> float:
+    """Return the share of the processors that others took during a point."""
+    groups = [*(f"service.{name}" for name in system.names), "program"]
+    own = sum(value(point, f"{group}.cpu.busy_mean") for group in groups)
+    return value(point, "machine.cpu.utilization") - own / value(point, "machine.cpu.count")
 
 
 def _predicted(point: Mapping[str, Any], there: Mapping[str, Any], metric: str) -> Predicted:
@@ -137,22 +174,14 @@ def _half_range(estimate: Mapping[str, Any]) -> float:
     return float(high - low) / 2.0 / float(estimate["value"])
 
 
-def table(lines: Iterable[Row]) -> str:
-    """Return the rows as a table of Markdown."""
-    heads = ("Case", "From", "Load", "Others", "Measured", "Spread", "Predicted", "Error", "Holds",
-             "Half-width", "Response", "Limit")  # fmt: skip
-    text = [f"| {' | '.join(heads)} |", f"| --- | --- |{' ---: |' * 9} --- |"]
-    text += [_line(line) for line in lines]
-    return "\n".join(text)
-
-
-def _line(row: Row) -> str:
+def line_of(row: Row) -> str:
+    """Return a row as a line of a table."""
     cells = [row.case, row.use, f"{row.load:g}", f"{row.neighbours:.0%}", f"{row.measured:.0f}",
              f"{row.spread:.0%}"]  # fmt: skip
     if row.rate is None or row.time is None:
         return f"| {' | '.join([*cells, 'refused', '', '', '', '', row.refused[:60]])} |"
     rate = row.rate
-    right = "" if row.names_limit else f", not {LIMITS[row.kind]}"
+    right = "" if row.names_limit else f", not {row.system.limit}"
     cells += [f"{rate.value:.0f} ({rate.low:.0f} to {rate.high:.0f})", f"{rate.error:+.0%}",
               str(rate.holds), f"{rate.half_width:.0%}", f"{row.time.error:+.0%}",
               f"{row.limit}{right}"]  # fmt: skip
