@@ -16,7 +16,16 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from benches.real_systems.judge import line_of, results, rows, store, stored, summary, value
+from benches.real_systems.judge import (
+    line_of,
+    publish,
+    results,
+    rows,
+    store,
+    stored,
+    summary,
+    value,
+)
 from benches.real_systems.study import text
 from benches.real_systems.systems import CASES, PROGRAMS, SYSTEMS
 
@@ -93,6 +102,7 @@ def main(arguments: Sequence[str]) -> int:
             known[case] = list(rows(chosen.folder / case))
             print("\n".join(line_of(row) for row in known[case]), flush=True)
             store(known)
+            publish(known)
     print("\n".join(summary([row for case in known.values() for row in case])))
     return 0
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import msgspec
+
 from benches.real_systems.study import JUDGED
 from benches.real_systems.systems import SYSTEMS, System
+from headroom.analysis.fits import measured_systems
+from headroom.analysis.fits.measured_systems import QUIET
+from headroom.analysis.results import MeasuredSystem
 
-QUIET = 0.1
-"""Share of the processors up to which others count as nobody."""
 _RATE, _TIME, _P95 = "throughput", "response_s_mean", "response_s_p95"
 
 
@@ -61,6 +64,8 @@ class Row:
     time: Predicted | None = None
     p95: Predicted | None = None
     refused: str = ""
+    service_s: float = 0.0
+    """Fitted demand of an operation (s)."""
 
     @property
     def kind(self) -> str:
@@ -88,6 +93,7 @@ class Row:
         return self.verdict == self.system.verdict
 
 
+PUBLISHED = Path(measured_systems.__file__).with_name(measured_systems.FILE)
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "real_systems.json"
 
 
@@ -104,6 +110,36 @@ def store(known: Mapping[str, Sequence[Row]]) -> None:
         for case, some in sorted(known.items())
     ]
     RESULTS.write_text("{\n" + ",\n".join(cases) + "\n}\n", encoding="utf-8")
+
+
+def publish(known: Mapping[str, Sequence[Row]]) -> None:
+    """Write the measured systems that fits are compared with."""
+    found = [
+        _measured([row for row in some if row.use == use], basis)
+        for some in known.values()
+        for use, basis in (("fit", "bursts"), ("low", "low_load"))
+        if all(row.rate for row in some if row.use == use)
+    ]
+    lines = (msgspec.json.encode(one).decode() for one in found)
+    PUBLISHED.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
+def _measured(some: Sequence[Row], basis: str) -> MeasuredSystem:
+    errors = [abs(row.rate.error) for row in some if row.rate]
+    content = {
+        "case": some[0].case,
+        "product": some[0].system.product,
+        "limit": some[0].limit,
+        "basis": basis,
+        "clients": int(some[0].case.rsplit("-", 2)[1]),
+        "service_s": float(f"{some[0].service_s:.3g}"),
+        "neighbours": round(median(row.neighbours for row in some), 3),
+        "points": len(some),
+        "throughput": round(median(errors), 4),
+        "worst_throughput": round(max(errors), 4),
+        "p95": next(round(abs(row.p95.error), 4) for row in some if row.p95),
+    }
+    return msgspec.convert(content, MeasuredSystem)
 
 
 def _row(content: dict[str, Any]) -> Row:
@@ -149,8 +185,11 @@ def rows(folder: Path) -> Iterator[Row]:
                 continue
             point = found[f"from_{use}"]["points"][place]
             rate, time, p95 = (_predicted(point, there, metric) for metric in (_RATE, _TIME, _P95))
-            limit = sets[0]["evidence"]["limit"]
-            yield Row(**said, limit=limit, rate=rate, time=time, p95=p95)
+            demands = {one["name"]: one["value"] for one in sets[0]["parameters"]}
+            yield Row(
+                **said, limit=sets[0]["evidence"]["limit"], service_s=demands["service_s"],
+                rate=rate, time=time, p95=p95,
+            )  # fmt: skip
 
 
 def _of_others(point: Mapping[str, Any], system: System) -> float:

@@ -134,7 +134,8 @@ http {{
   gzip on; gzip_comp_level LEVEL; gzip_types text/plain;
   keepalive_requests 1000000;
   client_body_temp_path {web.folder}/body; proxy_temp_path {web.folder}/proxy;
-  fastcgi_temp_path {web.folder}/fastcgi; uwsgi_temp_path {web.folder}/uwsgi; scgi_temp_path {web.folder}/scgi;
+  fastcgi_temp_path {web.folder}/fastcgi; uwsgi_temp_path {web.folder}/uwsgi;
+  scgi_temp_path {web.folder}/scgi;
   server {{ listen 127.0.0.1:{web.port}; WHERE }}
 }}
 """

@@ -8,7 +8,7 @@ that interval supports.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headroom.units import is_choice
@@ -45,6 +45,8 @@ _ROUNDING = 1e-12
 """Relative room for the rounding of a quotient that is rounded up."""
 _GROUPED_FROM = 10_000
 _LARGEST_PLAIN_COUNT = 1_000_000
+_LONG_LEVEL = 8
+"""Characters from which on a level was computed, not chosen."""
 _LARGEST_EXACT_INTEGER = 2**53
 _TWO_DIGITS_BELOW = 1.95
 """A half-width that starts with 1 supports one digit more: 0.14 is far from 0.1."""
@@ -418,6 +420,29 @@ def format_level(value: object) -> str:
             else f"{value:.12g}"
         )
     return "" if value is None else str(value)
+
+
+def brief_levels(values: Sequence[object]) -> list[str]:
+    """Return levels as text; computed ones with four digits, or more if others are that close.
+
+    Examples
+    --------
+    >>> brief_levels([0.014479638009, 0.0188235294118, 0.05, "xz"])
+    ['0.01448', '0.01882', '0.05', 'xz']
+    >>> brief_levels([1.000001111, 1.000002222])
+    ['1.0000011', '1.0000022']
+    """
+    exact = [format_level(value) for value in values]
+    for digits in range(4, 13):
+        brief = [
+            min(format_level(float(f"{value:.{digits}g}")), text, key=len)
+            if isinstance(value, float) and len(text) > _LONG_LEVEL
+            else text
+            for value, text in zip(values, exact, strict=True)
+        ]
+        if len(set(brief)) == len(set(exact)):
+            return brief
+    return exact
 
 
 def format_levels(levels: Mapping[str, object]) -> str:

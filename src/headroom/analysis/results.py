@@ -31,7 +31,7 @@ from headroom.analysis.evidence import (
 )
 from headroom.experiment.journal.journal_rows import State
 from headroom.experiment.protocol.artefact import Artefact
-from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
+from headroom.experiment.protocol.fit_method import FitEvidence, LimitName, ParameterEvidence
 from headroom.experiment.protocol.section import Section
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.asks import Ask, Direction
@@ -628,6 +628,27 @@ class FitResidual(_Result, frozen=True, kw_only=True):
     """(fitted - observed) / observed."""
 
 
+class MeasuredSystem(_Result, frozen=True, kw_only=True):
+    """A real system that was fitted, predicted, and measured at the predicted loads."""
+
+    case: str
+    product: str
+    limit: LimitName
+    """What limits it, as its fit said."""
+    basis: str
+    clients: int
+    service_s: float
+    """Fitted demand of an operation (s)."""
+    neighbours: float
+    """Share of the processors that others took."""
+    points: int
+    throughput: float
+    """Relative error over the predicted loads (median)."""
+    worst_throughput: float
+    p95: float
+    """Relative error of the 95th percentile of the response at 0.9 of the knee."""
+
+
 class FitSet(_Result, frozen=True, kw_only=True):
     """What was fitted for the points with the levels `where`; no levels are all points."""
 
@@ -645,6 +666,8 @@ class FitSet(_Result, frozen=True, kw_only=True):
     profiles: list[FitProfile] = []
     origin: Literal["measured", "simulated", "predicted"] = "simulated"
     """Of the observations; predicted ones were simulated with fitted parameters."""
+    closest: MeasuredSystem | None = None
+    """The measured system that is closest to this one."""
 
 
 class FitResult(_Result, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 
+from headroom.analysis.fits.measured_systems import closest_system
 from headroom.analysis.results import (
     FitCandidate,
     FitProfile,
@@ -53,6 +54,7 @@ def _set(one: FittedSet) -> FitSet:
         candidates=[_candidate(candidate) for candidate in one.found.candidates],
         profiles=[_profile(profile, units) for profile in one.found.profiles],
         origin=one.origin,
+        closest=closest_system(one),
     )
 
 

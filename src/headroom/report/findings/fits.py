@@ -25,6 +25,7 @@ from headroom.quantities import (
     format_percent,
 )
 from headroom.report.sentences.fits import (
+    closest_words,
     fit_notes,
     fitted_remark,
     limit_words,
@@ -100,7 +101,10 @@ def _sentence(fit: FitResult, one: FitSet) -> str:
     if not errors:
         return f"{words}."
     typical, worst = format_percent(median(errors)), format_percent(max(errors))
-    return f"{words}. The fit is typically {typical} off what was observed, at worst {worst}."
+    closest = f" {found}." if (found := closest_words(one)) else ""
+    return (
+        f"{words}. The fit is typically {typical} off what was observed, at worst {worst}.{closest}"
+    )
 
 
 def _tried(candidates: Sequence[FitCandidate]) -> list[str]:

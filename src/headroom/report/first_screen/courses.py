@@ -9,7 +9,7 @@ from headroom.analysis.answer_evidence import Part
 from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ExperimentResult, PointResult, SeriesLine
 from headroom.analysis.verdicts.directions import is_resource
-from headroom.quantities import choose_scale, format_level
+from headroom.quantities import brief_levels, choose_scale
 from headroom.report.dimensions import Dimension, dimensions_of
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import Busy, BusyRow, Stack, Stacks
@@ -83,6 +83,7 @@ def _stacks(
     found: Sequence[tuple[PointResult, dict[str, float]]], order: Sequence[str], axis: Dimension
 ) -> Stacks:
     means = [point.estimates["response_s_mean"].value for point, _ in found]
+    labels = brief_levels([axis.number_of(point) for point, _ in found])
     scale = choose_scale(means, "s")
     colours: list[tuple[Role, bool]] = [
         ("data", False),
@@ -94,11 +95,11 @@ def _stacks(
         parts=tuple((n, role, faint) for n, (role, faint) in zip(order, colours, strict=True)),
         stacks=tuple(
             Stack(
-                label=format_level(axis.number_of(point)),
+                label=label,
                 parts=tuple(mean * scale.factor * share for share in _in_order(shares, order)),
                 text=digits(mean, scale),
             )
-            for mean, (point, shares) in zip(means, found, strict=True)
+            for label, mean, (_, shares) in zip(labels, means, found, strict=True)
         ),
         title=label_factor(axis.factors[0]),
     )

@@ -28,6 +28,7 @@ from headroom.analysis.results import (
 )
 from headroom.quantities import (
     Scale,
+    brief_levels,
     format_given,
     format_level,
     format_quantity,
@@ -141,7 +142,7 @@ def _head(experiment: ExperimentResult, factor: str) -> str:
 
 
 def _levels(points: Sequence[PointResult], factor: str) -> list[str]:
-    return [format_level(point.levels[factor]) for point in points]
+    return brief_levels([point.levels[factor] for point in points])
 
 
 def _rules(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from headroom.analysis.evidence import DemandKind
+from headroom.analysis.fits.measured_systems import QUIET
 from headroom.analysis.results import FitSet, FittedValue, Prediction
 from headroom.experiment.protocol.fit_method import (
     FitEvidence,
@@ -12,7 +13,7 @@ from headroom.experiment.protocol.fit_method import (
     ServiceEvidence,
     ShareEvidence,
 )
-from headroom.quantities import format_given, format_levels
+from headroom.quantities import format_given, format_levels, format_percent
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun
 
@@ -155,6 +156,21 @@ def limit_words(one: FitSet) -> str:
     evidence = one.evidence
     is_known = isinstance(evidence, ServiceEvidence) and evidence.limit
     return capital(_fit_words(evidence)) if evidence is not None and is_known else ""
+
+
+def closest_words(one: FitSet) -> str:
+    """Return how far predictions of the closest measured system were off, without a full stop."""
+    if (found := one.closest) is None:
+        return ""
+    others = f" next to others on {found.neighbours:.0%} of the processors" * (
+        found.neighbours > QUIET
+    )
+    return (
+        f"The closest measured system, {found.product} with {found.clients} clients{others}, was "
+        f"predicted with errors of {format_percent(found.throughput)} of the throughput (at worst "
+        f"{format_percent(found.worst_throughput)}) and {format_percent(found.p95)} of the 95th "
+        "percentile"
+    )
 
 
 def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from headroom.analysis.answer_evidence import Level, Part
 from headroom.analysis.evidence import AppliedChange
 from headroom.experiment.protocol.system import Value
-from headroom.quantities import format_level, format_plain
+from headroom.quantities import brief_levels, format_level, format_plain
 from headroom.report.first_screen.sentences.sentence import NO_BREAK, number, plain
 from headroom.report.sentences.numbers import list_words
 from headroom.report.titles import level_title, title_of
@@ -231,16 +231,16 @@ def head_words(factor: str, unit: str) -> str:
 
 
 def level_number(value: float) -> str:
-    """Return a planned level as a number, exactly, with commas.
+    """Return a planned level as a number with commas; a computed one with four digits.
 
     Examples
     --------
-    >>> level_number(50_000), level_number(0.25), level_number(2.0)
-    ('50,000', '0.25', '2')
+    >>> level_number(50_000), level_number(0.25), level_number(2.0), level_number(1 / 3)
+    ('50,000', '0.25', '2', '0.3333')
     """
     if float(value).is_integer() and abs(value) < _LARGEST_EXACT:
         return format_plain(value, decimals=0)
-    return format_level(value)
+    return brief_levels([value])[0]
 
 
 def setting_words(setting: Mapping[str, Value]) -> str:
