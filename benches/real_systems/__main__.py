@@ -17,7 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from benches.real_systems.judge import (
+    by_system,
     line_of,
+    named,
     publish,
     results,
     rows,
@@ -31,7 +33,7 @@ from benches.real_systems.systems import CASES, PROGRAMS, SYSTEMS
 
 
 @cache
-def compiled(folder: Path) -> Path:
+def compiled(folder: Path, compilers: tuple[str, ...] = ("rustc", "go", "javac")) -> Path:
     """Compile the programs of the table into a folder, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     commands: tuple[list[str | Path], ...] = (
@@ -40,6 +42,8 @@ def compiled(folder: Path) -> Path:
         ["javac", "-d", folder, PROGRAMS / "Web.java"],
     )
     for command in commands:
+        if command[0] not in compilers:
+            continue
         if shutil.which(str(command[0])) is None:
             print(f"no {command[0]}: the systems that it compiles are refused", file=sys.stderr)
             continue
@@ -103,7 +107,8 @@ def main(arguments: Sequence[str]) -> int:
             print("\n".join(line_of(row) for row in known[case]), flush=True)
             store(known)
             publish(known)
-    print("\n".join(summary([row for case in known.values() for row in case])))
+    found = [row for case in known.values() for row in case]
+    print("\n".join([*summary(found), "", named(found), "", *by_system(found)]))
     return 0
 
 

@@ -227,26 +227,75 @@ def line_of(row: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+USES = {"fit": "bursts", "low": "points below half of the knee"}
+"""What predictions were made from."""
+
+
 def summary(lines: Sequence[Row]) -> Iterator[str]:
-    """Yield what all rows come to."""
-    for use in ("fit", "low"):
-        every = [line for line in lines if line.use == use]
-        rates = [line.rate for line in every if line.rate is not None]
-        times = [line.time for line in every if line.time is not None]
-        yield f"{use}: {len(every) - len(rates)} of {len(every)} refused"
-        for name, some in (("throughput", rates), ("response", times)):
-            errors = sorted(abs(one.error) for one in some)
-            if errors:
-                yield (
-                    f"  {name}: error median {median(errors):.0%}, 9 of 10 "
-                    f"{errors[int(0.9 * (len(errors) - 1))]:.0%}, worst {errors[-1]:.0%}; interval "
-                    f"holds {sum(one.holds for one in some)} of {len(some)}, half-width median "
-                    f"{median(one.half_width for one in some):.0%}"
-                )
+    """Yield what all rows come to, as lines of a table of Markdown."""
+    heads = ("From", "Others", "Points", "Refused", "Throughput off by: median", "9 of 10", "Worst",
+             "Interval holds", "Half-width", "Identical runs",
+             "p95 off by, at 0.9 of the knee")  # fmt: skip
+    yield f"| {' | '.join(heads)} |"
+    yield f"| --- | --- |{' ---: |' * 9}"
+    for use, words in USES.items():
+        for is_quiet in (True, False):
+            some = [one for one in lines if one.use == use and one.is_quiet == is_quiet]
+            if some:
+                cells = [words, "at most 10%" if is_quiet else "more", *_figures(some)]
+                yield f"| {' | '.join(cells)} |"
+
+
+def _figures(some: Sequence[Row]) -> list[str]:
+    """Return the figures of rows: a half-width is of the interval, identical runs half a range."""
+    rates = [row.rate for row in some if row.rate is not None]
+    counts = [str(len(some)), str(len(some) - len(rates))]
+    if not rates:
+        return [*counts, *[""] * 7]
+    errors = sorted(abs(one.error) for one in rates)
+    late = [abs(row.p95.error) for row in some if row.p95 and row.load == min(JUDGED)]
+    shares = (
+        median(errors), errors[math.ceil(0.9 * len(errors)) - 1], errors[-1],
+        sum(one.holds for one in rates) / len(rates), median(one.half_width for one in rates),
+        median(row.spread for row in some if row.rate),
+    )  # fmt: skip
+    return [*counts, *(f"{share:.0%}" for share in shares), f"{median(late):.0%}" if late else ""]
+
+
+def named(lines: Sequence[Row]) -> str:
+    """Return how often the limit was named right, in a sentence."""
     first = {line.case: line for line in lines if line.use == "fit"}.values()
-    yield (
-        f"limit named in {sum(line.names_limit for line in first)} of {len(first)} cases, verdict "
-        f"of the burst right in {sum(line.has_verdict for line in first)}"
+    fits, verdicts = sum(one.names_limit for one in first), sum(one.has_verdict for one in first)
+    return (
+        f"The fit of the bursts named what limits in {fits} of {len(first)} cases, the verdict of "
+        f"the measured burst in {verdicts}."
     )
-    spreads = [line.spread for line in lines if line.use == "fit"]
-    yield f"half of the range of three identical runs: median {median(spreads):.0%}"
+
+
+def by_system(lines: Sequence[Row]) -> Iterator[str]:
+    """Yield a line for each system: its predictions from bursts."""
+    heads = ("System", "Limit", "Named", "Points", "Throughput off by: median", "Worst",
+             "Interval holds", "p95 off by", "From below the knee")  # fmt: skip
+    yield f"| {' | '.join(heads)} |"
+    yield f"| --- | --- |{' ---: |' * 6} --- |"
+    for name, system in SYSTEMS.items():
+        own = [row for row in lines if row.kind == name]
+        some = [row for row in own if row.use == "fit"]
+        if some:
+            figures = _figures(some)
+            cells = [name, system.limit, _named(some), figures[0], figures[2], *figures[4:6],
+                     figures[8], _low([row for row in own if row.use == "low"])]  # fmt: skip
+            yield f"| {' | '.join(cells)} |"
+
+
+def _named(some: Sequence[Row]) -> str:
+    cases = {row.case: row.names_limit for row in some}
+    return f"{sum(cases.values())} of {len(cases)}"
+
+
+def _low(some: Sequence[Row]) -> str:
+    errors = [abs(row.rate.error) for row in some if row.rate]
+    if not errors:
+        return "refused"
+    held = sum(row.rate.holds for row in some if row.rate)
+    return f"{median(errors):.0%} off, {held} of {len(errors)} hold"

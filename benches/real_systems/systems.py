@@ -141,19 +141,17 @@ http {{
 """
 
 
-def _nginx(limit: str, *, workers: int, where: str, more: str = "", service: str = "web") -> System:
+def _nginx(limit: str, *, workers: int, where: str, behind: str = "") -> System:
+    """Return a server of this folder's files, or a proxy of another service."""
     text = _NGINX.replace("WORKERS", str(workers)).replace("WHERE", where).replace("LEVEL", "6")
     lines = ('kind = "nginx"', f"files = {{ \"nginx.conf\" = '''\n{text}''' }}")
     return System(
-        limit=limit,
-        product="nginx",
-        service=service,
-        services=more + _service("web", *lines),
-        port="web",
-    )
+        limit=limit, product="nginx", service="server" if behind else "web", port="web",
+        services=behind + _service("web", *lines), request="/" if behind else "/load.rs",
+    )  # fmt: skip
 
 
-_STATIC = f"location / {{{{ alias {PROGRAMS}/load.rs; }}}}"
+_STATIC = f"location / {{{{ root {PROGRAMS}; }}}}"
 _PROXY = "location / {{ proxy_http_version 1.1; proxy_pass http://127.0.0.1:{server.port}; }}"
 _LOOP = _program("{python}", f"{PROGRAMS}/web.py", "loop", "{server.port}", ".")
 
@@ -226,7 +224,7 @@ SYSTEMS = {
     ),
     "nginx-gzip": _nginx("thread", workers=1, where=_STATIC),
     "nginx-gzip-2": _nginx("processors", workers=2, where=_STATIC),
-    "nginx-proxy": _nginx("thread", workers=2, where=_PROXY, more=_LOOP, service="server"),
+    "nginx-proxy": _nginx("thread", workers=2, where=_PROXY, behind=_LOOP),
     "haproxy-four": System(
         limit="pool", product="HAProxy", service="proxy", services=_go("sleep") + _HAPROXY,
         port="proxy",
