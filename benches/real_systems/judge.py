@@ -202,9 +202,12 @@ def _of_others(point: Mapping[str, Any], system: System) -> float:
 def _predicted(point: Mapping[str, Any], there: Mapping[str, Any], metric: str) -> Predicted:
     """Return a prediction; an interval without an end holds whatever is there."""
     one = point["estimates"][metric]
-    high = math.inf if one["high"] is None else one["high"]
+    high = one.get("high")
     return Predicted(
-        measured=value(there, metric), value=one["value"], low=one["low"] or 0.0, high=high
+        measured=value(there, metric),
+        value=one["value"],
+        low=one.get("low") or 0.0,
+        high=math.inf if high is None else high,
     )
 
 

@@ -104,5 +104,6 @@ where = {{ use = "{use}" }}
 [experiment.fit.options]
 groups = {_toml(groups)}
 fit_servers = true
+variation = "service_c2"
 map = {{ users = "clients" }}
 """

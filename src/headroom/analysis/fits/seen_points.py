@@ -132,6 +132,16 @@ class SeenPoint:
         )
 
     @property
+    def mean_s(self) -> float:
+        """Mean response time (s); without one it is that of a client who never thinks."""
+        return self._value(self.response) or (self.load.clients or 1) / self.rate
+
+    @property
+    def p95_s(self) -> float | None:
+        """95th percentile of the response time (s), None if it is not reported."""
+        return self._value(self.response.replace("_mean", "_p95"))
+
+    @property
     def low(self) -> LowPoint:
         """The point as one below the knee."""
         threads = {}

@@ -33,6 +33,7 @@ from headroom.analysis.fits.loads import load_of
 from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit, repairman
 from headroom.analysis.fits.seen_points import SeenPoint, seen_point
 from headroom.analysis.fits.traces import Judged, judge
+from headroom.analysis.fits.variation import variation_of
 from headroom.analysis.run.own_processors import NOTABLE
 from headroom.analysis.statistics.intervals import t_quantile
 from headroom.experiment.protocol.fit_method import (
@@ -81,6 +82,9 @@ class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Parameter that is the processor time while the lock is held; empty: the model has none."""
     lock_metric: str = ""
     """Observed time that one client holds the lock; empty: bursts that the lock limits show it."""
+    variation: str = ""
+    """Parameter that is the squared coefficient of variation of the time of an operation, from the
+    95th percentile that one client sees; empty: the model has none."""
     flush: str = ""
     """Parameter that is the time of a flush of the log; empty: the model has none."""
     flush_metric: str = ""
@@ -93,7 +97,7 @@ class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def fitted(self) -> tuple[str, ...]:
         """Parameters that the method finds."""
-        times = tuple(name for name in (self.demand, self.lock, self.flush) if name)
+        times = tuple(name for name in (self.demand, self.lock, self.flush, self.variation) if name)
         return (*times, self.servers) if self.fit_servers else times
 
 
@@ -159,7 +163,7 @@ class ServiceDemand:
             if wanted.lock_metric:
                 fitted = replace(fitted, lock_s=_metric(points, wanted.lock_metric) - flush_s)
         return Found(
-            parameters=tuple(_parameters(fitted, flush_s, wanted, target)),
+            parameters=tuple(_parameters(fitted, seen, flush_s, wanted, target)),
             residuals=tuple(_residuals(fitted, seen)),
             evidence=fitted.evidence,
             alternatives=tuple(fitted.alternatives),
@@ -344,11 +348,18 @@ def _slope(seen: Sequence[SeenPoint]) -> tuple[float, float]:
 
 
 def _parameters(
-    fitted: _Fitted, flush_s: float, options: DemandOptions, target: Target
+    fitted: _Fitted,
+    seen: Sequence[SeenPoint],
+    flush_s: float,
+    options: DemandOptions,
+    target: Target,
 ) -> Iterator[FittedParameter]:
     values = {options.demand: max(fitted.demand_s - fitted.lock_s, SHORTEST_S)}
     values |= {options.lock: max(fitted.lock_s, 0.0)} if options.lock else {}
     values |= {options.flush: flush_s} if options.flush else {}
+    if options.variation:
+        limit, demand_s = fitted.evidence.limit, values[options.demand]
+        values |= {options.variation: variation_of(seen, limit, demand_s)}
     for name, value in values.items():
         yield FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
     if options.fit_servers:

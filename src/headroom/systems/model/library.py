@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from typing import Annotated
 
 from headroom.experiment.protocol.model_parameters import parameter
-from headroom.simulation import Model, Program, Station, exponential
+from headroom.simulation import Model, Program, Station, exponential, from_moments
 from headroom.simulation.checks.check import SHORTEST_MEAN
 from headroom.simulation.language.model import SECONDS_PER_UNIT, TimeUnit
 
@@ -131,6 +131,16 @@ def interactive(
         int,
         parameter(unit="1", low=1, high=10_000, source=_TEXTBOOK, description="Equal servers"),
     ] = 1,
+    service_c2: Annotated[
+        float,
+        parameter(
+            unit="1",
+            low=0,
+            high=100,
+            source=_TEXTBOOK,
+            description="Squared coefficient of variation of the service time",
+        ),
+    ] = 1.0,
 ) -> Model:
     """Return users at terminals who share servers with one queue: think, ask, wait, think again.
 
@@ -143,7 +153,7 @@ def interactive(
     model = Model("interactive", time_unit=unit)
     server = model.station("server", servers=servers)
     request = model.program("request")
-    request.use(server, exponential(service_s / unit_s))
+    request.use(server, from_moments(service_s / unit_s, service_c2))
     think = exponential(think_s / unit_s) if think_s else None
     model.closed_class("users", request, population=users, think=think)
     return model
