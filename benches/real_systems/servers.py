@@ -85,12 +85,19 @@ def loop(listener: socket.socket, work_s: float) -> None:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 open_ones[connection.fileno()] = connection
                 poll.register(connection, select.EPOLLIN)
-            elif open_ones[number].recv(1):
-                burn(work_s)
-                open_ones[number].send(b"\n")
-            else:
+            elif not answered(open_ones[number], work_s):
                 poll.unregister(number)
                 open_ones.pop(number).close()
+
+
+def answered(connection: socket.socket, work_s: float) -> bool:
+    """Answer a line; whether the other side was still there."""
+    with suppress(ConnectionError):  # a load program ends in the middle of its requests
+        if connection.recv(1):
+            burn(work_s)
+            connection.send(b"\n")
+            return True
+    return False
 
 
 def serve(port: int, operation: Callable[[], None]) -> None:
