@@ -9,7 +9,7 @@ LOW = (0.1, 0.3, 0.45)
 """Loads below the knee, in clients / think time over the throughput of a burst."""
 JUDGED = (0.9, 1.0, 1.3, 2.0)
 """Predicted loads, in the same unit."""
-LENGTH_S = 1.5
+LENGTH_S = 1.0
 REPLICATIONS = 3
 METRICS = {"throughput": "throughput", "response_s_mean": "mean_s", "response_s_p95": "p95_s"}
 """Names of the metrics, and what the load programs call them."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from headroom.experiment.protocol.run import ResourceTable, TimeSamples
 from headroom.experiment.protocol.system import Metric
-from headroom.recording.observers.watch import Look
+from headroom.recording.observers.watch import AT, Look
 
 _FEWEST = 2
 _MACHINE_SHARES = {
@@ -77,10 +77,10 @@ class Observed:
         """
         looks = self._kept(skip_s)
         first, last = looks[0], looks[-1]
-        length_s = last.at_s - first.at_s
         values = {"observer.cpus": self.own_cpu_s / (self.looks[-1].at_s - self.looks[0].at_s)}
         for group in last.totals:
             gained = _gained(first.totals[group], last.totals[group])
+            length_s = gained.get(AT, last.at_s - first.at_s)
             memory = [look.totals[group]["memory_bytes"] for look in looks]
             values[f"{group}.memory_bytes_max"] = max(memory)
             rates = _MACHINE_RATES if group == "machine" else _RATES
