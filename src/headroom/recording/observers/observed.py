@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from headroom.experiment.protocol.run import ResourceTable, TimeSamples
 from headroom.experiment.protocol.system import Metric
@@ -145,13 +146,20 @@ class Observed:
             for name in names
         ]
         gained = [np.array(row) - row[0] for row in totals]
-        busy_s = np.column_stack([np.interp(steps, at_s, row) for row in gained])
+        read_s = [self._read_s(name.removesuffix(".cpu")) - start_s for name in names]
+        busy_s = np.column_stack(
+            [np.interp(steps, own_s, row) for own_s, row in zip(read_s, gained, strict=True)]
+        )
         capacity = [self.limits.get(name.removesuffix(".cpu"), float(self.cpus)) for name in names]
         table = ResourceTable(
             kind="station", names=tuple(names), capacity=np.array(capacity),
             columns={"busy_s": busy_s},
         )  # fmt: skip
         return TimeSamples(times_s=steps, tables=(table,))
+
+    def _read_s(self, group: str) -> npt.NDArray[np.float64]:
+        """Return the times at which the totals of a group were read."""
+        return np.array([look.totals[group].get(AT, look.at_s) for look in self.looks])
 
     def _kept(self, skip_s: float) -> Sequence[Look]:
         """Return the looks after `skip_s`, but two at least."""

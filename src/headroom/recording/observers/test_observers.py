@@ -16,7 +16,7 @@ from headroom.recording.observers.group import Group
 from headroom.recording.observers.machine import machine_totals
 from headroom.recording.observers.observed import Observed, metrics_of
 from headroom.recording.observers.table import ObserveTable
-from headroom.recording.observers.watch import Look, Watch, named_groups, tree_of
+from headroom.recording.observers.watch import AT, Look, Watch, named_groups, tree_of
 
 # Burns processor time in a process, its thread and a child that ends; sleeps; writes 8 MB.
 WORKER = """
@@ -129,6 +129,23 @@ def test_values_per_operation_and_the_part_of_a_run_that_counts() -> None:
     assert samples is not None
     assert samples.times_s.tolist() == [1.0, 2.0]
     assert samples.tables[0].columns["busy_s"][:, 1].tolist() == [3.0, 3.5]
+
+
+def test_totals_count_from_when_they_were_read() -> None:
+    """A look on a full machine may take a second from its first reading to its last."""
+    group = {"cpu_s": 0.0, "queue_s": 0.0, "switches": 0.0, "faults": 0.0, "memory_bytes": 5.0,
+             "disk_read_bytes": 0.0, "disk_write_bytes": 0.0}  # fmt: skip
+    machine = dict.fromkeys(machine_totals(), 0.0)
+    looks = [
+        Look(at_s=at_s, totals={"machine": machine, "db": {**group, "cpu_s": read_s, AT: read_s}},
+             threads_s={"db": {}})
+        for at_s, read_s in [(0.0, 0.0), (1.0, 1.9), (2.0, 2.1), (3.0, 3.0), (4.0, 4.0)]
+    ]  # fmt: skip
+    observed = Observed(looks=looks, cpus=1, limits={}, own_cpu_s=0.0)
+    assert observed.values(skip_s=0.5, throughput=1.0)["db.cpu.utilization"] == pytest.approx(1.0)
+    samples = observed.samples()
+    assert samples is not None
+    assert samples.tables[0].columns["busy_s"][:, 1] == pytest.approx(samples.times_s)
 
 
 def test_totals_of_a_machine_with_partitions_and_loop_back(tmp_path: Path) -> None:
