@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.fits.low_load import LowPoint
-from headroom.analysis.fits.traces import Inside, Traces
+from headroom.analysis.fits.traces import Inside, Traces, Unhurried
 from headroom.analysis.run.own_processors import Processors
 from headroom.experiment.protocol.fit_method import FitError, Load, Residual, SourcePoint
 
 FULL = 0.85
 """Busy share from which processors are full, if only that of the groups is known."""
+ROUNDED = 0.98
+"""Share of the processors of the machine from which a group may use all of them."""
 _PROGRAM = "program"
 
 
@@ -27,19 +29,25 @@ class SeenPoint:
         Operations per second.
     groups
         Observed groups that share the processors.
-    response
-        Metric of the mean response time.
+    throughput, response
+        Metrics of the operations in a second, and of the mean response time.
     """
 
     source: SourcePoint
     rate: float
     load: Load
     groups: Sequence[str]
+    throughput: str
     response: str
 
     def _value(self, name: str) -> float | None:
         found = self.source.observed.get(name)
         return None if found is None else found.value
+
+    def _error(self, name: str) -> float:
+        """Return the relative standard error of a metric, 0 if unknown."""
+        found = self.source.observed.get(name)
+        return (found.standard_error or 0.0) / found.value if found and found.value else 0.0
 
     def _sum(self, metric: str, groups: Sequence[str]) -> float:
         return math.fsum(self._value(f"{group}.{metric}") or 0.0 for group in groups)
@@ -52,6 +60,11 @@ class SeenPoint:
     def cpu_s(self) -> float:
         """Processor time (s) of an operation, of all groups."""
         return self._sum("cpu_s_per_op", self.groups)
+
+    @property
+    def occupied_s(self) -> float:
+        """Processor time (s) of an operation and its waits for a processor, of all groups."""
+        return self.cpu_s + self._sum("queue_s_per_op", self.groups)
 
     @property
     def busy(self) -> float:
@@ -111,13 +124,34 @@ class SeenPoint:
 
     @property
     def quota(self) -> tuple[str, float] | None:
-        """The group with a quota, and its processors; None without one."""
+        """The group with a quota, and its processors; None without one.
+
+        Its share of them is busier than its share of the machine, also where no kernel counts how
+        long it holds back.
+        """
         for group in self.groups:
             share = self._value(f"{group}.cpu.utilization")
-            if self._value(f"{group}.throttled_share") is not None and share:
-                cpus = self._sum("cpu_s_per_op", [group]) * self.rate / share
-                return group, float(f"{cpus:.3g}")
+            busy = self._value(f"{group}.cpu.busy_mean")
+            is_throttled = self._value(f"{group}.throttled_share") is not None
+            if not share or (busy is None and not is_throttled):
+                continue
+            busy = self._sum("cpu_s_per_op", [group]) * self.rate if busy is None else busy
+            cpus = float(f"{busy / share:.3g}")
+            if is_throttled or cpus < ROUNDED * self.count:
+                return group, cpus
         return None
+
+    @property
+    def device(self) -> float:
+        """Share of the time that a device works for the servers, 0 if unknown.
+
+        That of the whole machine counts only while a thread of them waits for one.
+        """
+        own = self._most("io.stalled_share", self.servers) or 0.0
+        if not self._most("blocked_mean", self.servers):
+            return own
+        machine = (self._value("machine.disk.utilization"), self._value("machine.io.stalled_share"))
+        return max(own, *(one or 0.0 for one in machine))
 
     @property
     def inside(self) -> Inside | None:
@@ -127,9 +161,7 @@ class SeenPoint:
             response_s = 1.0 / self.rate
         if response_s is None:
             return None
-        return Inside(
-            response_s=response_s, cpu_s=self.cpu_s + self._sum("queue_s_per_op", self.groups)
-        )
+        return Inside(response_s=response_s, cpu_s=self.occupied_s)
 
     @property
     def low(self) -> LowPoint:
@@ -151,6 +183,19 @@ class SeenPoint:
             unit=unit, observed=observed, fitted=fitted,
         )  # fmt: skip
 
+    def unhurried(self, burst: "SeenPoint") -> Unhurried | None:
+        """Return the response time of this point below the knee; None without its load."""
+        clients, think_s = self.load.clients, self.load.think_s
+        if self.inside is None or clients is None or think_s is None:
+            return None
+        return Unhurried(
+            clients=clients,
+            think_s=think_s,
+            response_s=self.inside.response_s,
+            error=self._error(self.response) or self._error(self.throughput),
+            cpu_ratio=self.inside.cpu_s / burst.occupied_s,
+        )
+
     def traces(self, others: Sequence["SeenPoint"], servers: float) -> Traces:
         """Return what this burst left, with what an operation costs at the lowest other load."""
         alone = [one for one in others if one.inside is not None]
@@ -167,13 +212,16 @@ class SeenPoint:
             clients=self.load.clients or 1,
             processors=processors,
             quota=None if quota is None else self._value(f"{quota[0]}.cpu.utilization"),
-            throttled=self._most("throttled_share", self.groups) or 0.0,
+            throttled=None if quota is None else self._value(f"{quota[0]}.throttled_share"),
             server=self._most("busiest_thread.runnable_share", self.servers),
             program=self._most("busiest_thread.runnable_share", [_PROGRAM]),
             blocked=self._most("blocked_mean", self.servers) or 0.0,
+            device=self.device,
+            unaccepted=self._most("accept_queue_mean", self.servers),
             waits=self._most("voluntary_switches_per_op", self.servers),
             rows=self._most("waits.lock_mean", self.servers),
             inside=None if lowest is None else lowest.inside,
+            low=[unhurried for one in alone if (unhurried := one.unhurried(self))],
         )
 
 
@@ -190,7 +238,10 @@ def seen_point(
             f"a point of {point.experiment} completes nothing",
             cure="leave it out by `where`, or run it longer",
         )
-    return SeenPoint(source=point, rate=rate, load=load, groups=groups, response=response)
+    return SeenPoint(
+        source=point, rate=rate, load=load, groups=groups,
+        throughput=throughput, response=response,
+    )  # fmt: skip
 
 
 def _lacks(point: SourcePoint, metric: str) -> FitError:

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from headroom.analysis.fits.low_load import repairman
 from headroom.analysis.fits.model_answers import ModelAnswers
+from headroom.analysis.fits.repairman import repairman
 from headroom.analysis.fits.service_demand import DemandOptions, ServiceDemand
 from headroom.experiment.protocol.fit_method import (
     FitError,
@@ -309,6 +309,31 @@ def test_half_a_processor_is_half_a_processor_and_throttling_is_named() -> None:
     assert evidence(found).limit == "quota"
     assert evidence(found).available == pytest.approx(0.5)
     assert values(found) == {"service_s": pytest.approx(1 / 600), "servers": 1}
+
+
+@pytest.mark.parametrize(("share", "limit"), [(0.98, "quota"), (0.5, "unknown")])
+def test_a_quota_is_known_by_its_used_share_where_no_kernel_counts_its_periods(
+    share: float, limit: str
+) -> None:
+    own = 0.5 * share / 0.75
+    burst = traced(600.0, clients=16, own=own, busy=own, more={"service.db.cpu.utilization": share})
+    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+    assert evidence(fit([burst], options, servers=2)).limit == limit
+    whole = traced(600.0, clients=16, more={"service.db.cpu.utilization": 0.75 * 0.3 / 2})
+    refuted = {one.name for one in evidence(fit([whole], options, servers=2)).refuted}
+    assert "quota" not in refuted, "it may use the whole machine"
+
+
+def test_a_flush_under_a_mutex_is_a_disk_by_the_work_of_the_device() -> None:
+    """The figures of a server that writes and flushes one line under a mutex on a fast disk."""
+    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+    device = {"service.db.blocked_mean": 0.38, "machine.disk.utilization": 0.63}
+    burst = traced(3624.0, clients=16, busy=0.78, own=0.79, more=device)
+    alone = traced(3302.0, clients=1, busy=0.54, own=0.55, more=device)
+    assert evidence(fit([burst, alone], options, servers=2)).left == [("disk", 1)]
+    of_others = {**device, "service.db.blocked_mean": 0.0}
+    burst = traced(3624.0, clients=16, busy=0.78, own=0.79, more=of_others)
+    assert evidence(fit([burst, alone], options, servers=2)).left == [("lock", 1)]
 
 
 def test_a_limit_that_is_undetermined_gives_an_interval_over_all_that_is_left() -> None:

@@ -300,16 +300,19 @@ class ShareEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
 
 
 LimitName: TypeAlias = Literal[
-    "processors", "quota", "thread", "client", "disk", "lock", "pool", "unknown", ""
+    "processors", "quota", "thread", "client", "disk", "lock", "pool", "connections", "unknown", ""
 ]
 """What limits bursts: processors of the machine, the quota of a service, one thread of it, the load
-program, a device, what one or several operations hold at a time; undetermined; not asked."""
+program, a device, what one or several operations hold at a time, connections that are served at a
+time; undetermined; not asked."""
 RefutedCode: TypeAlias = Literal[
-    "idle", "no_crowd", "not_throttled", "thread_idle", "not_blocked", "no_waits", "places"
-]
+    "idle", "no_crowd", "not_throttled", "quota_free", "thread_idle", "not_blocked", "device_works",
+    "accepted", "no_waits", "places", "faster"
+]  # fmt: skip
 """Processors have time left; others fill them, and no thread that is measured waits for one; the
-quota holds nothing back; the busiest thread has time left; no thread waits for a device; threads
-hardly wait at all; Little's law gives another number of places."""
+quota holds nothing back, or is not used up; the busiest thread has time left; no thread waits for a
+device; a device works most of the time; every connection is accepted; threads hardly wait at all;
+Little's law gives another number of places; operations at low load took less time than it says."""
 
 
 class Refuted(msgspec.Struct, frozen=True, kw_only=True):
