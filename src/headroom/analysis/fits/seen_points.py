@@ -16,6 +16,9 @@ FULL = 0.85
 """Busy share from which processors are full, if only that of the groups is known."""
 ROUNDED = 0.98
 """Share of the processors of the machine from which a group may use all of them."""
+SHORT, SHORT_ALONE, SURELY = 0.99, 0.95, 3.0
+"""Share of an asked rate below which it is not reached: by three standard errors, and if no scatter
+is known."""
 _PROGRAM = "program"
 
 
@@ -39,6 +42,18 @@ class SeenPoint:
     groups: Sequence[str]
     throughput: str
     response: str
+
+    @property
+    def asked(self) -> float | None:
+        """Operations per second that an open load asks for; None for a closed one."""
+        return self.source.offered.get(self.throughput)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether surely fewer operations are done than an open load asks for."""
+        error = self._error(self.throughput)
+        least = SHORT_ALONE if not error else SHORT - SURELY * error
+        return self.asked is not None and self.rate < least * self.asked
 
     def _value(self, name: str) -> float | None:
         found = self.source.observed.get(name)
@@ -207,9 +222,15 @@ class SeenPoint:
                 count=servers, busy=servers if is_full else self.busy, own=self.busy
             )
         quota = self.quota
+        response_s = self._value(self.response)
+        is_compared = self.is_short and response_s is not None and lowest is not None
+        clients = self.load.clients
+        if clients is None:  # as many as are in the system, by Little's law
+            clients = math.inf if response_s is None else self.rate * response_s
         return Traces(
             rate=self.rate,
-            clients=self.load.clients or 1,
+            clients=clients,
+            slowing=response_s / lowest.inside.response_s if is_compared else None,
             processors=processors,
             quota=None if quota is None else self._value(f"{quota[0]}.cpu.utilization"),
             throttled=None if quota is None else self._value(f"{quota[0]}.throttled_share"),

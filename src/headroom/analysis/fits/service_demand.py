@@ -12,6 +12,9 @@ target is a closed model with processors. There are two kinds of evidence:
   by a factor of two to four up to saturation, and where the points do not identify the capacity
   (`headroom.analysis.fits.low_load`).
 
+An open load, with a rate that the source declares as `offered`, needs no clients: a point that does
+not reach its rate is a burst, unless the load program is what limits, and the others are low load.
+
 Invariant: bursts win; low load only adds to them what an operation costs alone.
 
 Sources: Spinner, Casale, Brosig, Kounev, *Evaluating approaches to resource demand estimation*,
@@ -40,6 +43,7 @@ from headroom.experiment.protocol.fit_method import (
     FitError,
     FittedParameter,
     Found,
+    Load,
     ParameterEvidence,
     Residual,
     ServiceEvidence,
@@ -134,7 +138,9 @@ class ServiceDemand:
     ) -> Mapping[str, Value]:
         """Return the model's parameters as the source point had them, without the fitted ones."""
         wanted = options_as(DemandOptions, options)
-        return config_of(point, target, fitted=wanted.fitted, names=wanted.map)
+        is_open = wanted.throughput in point.offered
+        absent = (*wanted.fitted, *target.factors) if is_open else wanted.fitted
+        return config_of(point, target, fitted=absent, names=wanted.map)
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the demands.
@@ -152,6 +158,7 @@ class ServiceDemand:
         bursts = [one for one in seen if _is_burst(one, servers)]
         if bursts:
             judged = judge(bursts[0].traces([o for o in seen if o not in bursts], servers))
+            _check_load_program(bursts[0], judged)
             fitted = _from_bursts(
                 bursts, judged, servers=servers, flush_s=flush_s, options=wanted, target=target
             )
@@ -168,8 +175,10 @@ class ServiceDemand:
 
     def _seen(self, point: SourcePoint, target: Target, options: DemandOptions) -> SeenPoint:
         config = {**target.config, **self.model_config(point, target, options)}
+        is_open = options.throughput in point.offered
+        load = Load() if is_open else load_of(target.system, config)
         return seen_point(
-            point, load_of(target.system, config), options.groups,
+            point, load, options.groups,
             throughput=options.throughput, response=options.response,
         )  # fmt: skip
 
@@ -192,8 +201,21 @@ def _metric(points: Sequence[SourcePoint], name: str) -> float:
     return float(np.median(seen))
 
 
+def _check_load_program(burst: SeenPoint, judged: Judged) -> None:
+    """Refuse an open load that the load program does not send: it shows nothing of the server."""
+    if not burst.is_short or judged.limit != "client":
+        return
+    raise FitError(
+        f"the load program is the limit: of {burst.asked:.4g} operations per second that it is to "
+        f"send {burst.rate:.4g} are done, while the server is not full",
+        cure="give it more processes or connections, or leave such rates out by `where`",
+    )
+
+
 def _is_burst(one: SeenPoint, servers: float) -> bool:
     """Return whether a point lacks think times and has enough clients to fill the server."""
+    if one.asked is not None:
+        return one.is_short
     return one.load.think_s == 0.0 and (one.load.clients or 0) > WAITING * servers
 
 
@@ -277,6 +299,7 @@ def _evidence(burst: SeenPoint, judged: Judged, servers: float) -> ServiceEviden
         refuted=list(judged.refuted),
         available=available,
         neighbours=neighbours if neighbours >= NOTABLE else None,
+        capacity=burst.rate if burst.asked is not None else None,
     )
 
 
@@ -326,10 +349,19 @@ def _from_low_load(
         slope_s=slope_s,
         alternatives=alternatives,
         evidence=ServiceEvidence(
-            basis="low_load", limit=first.limit, background=background if is_told_apart else None
+            basis="low_load",
+            limit=first.limit,
+            background=background if is_told_apart else None,
+            capacity=_carried(first, background) if seen[0].asked is not None else None,
         ),
         used=seen,
     )
+
+
+def _carried(first: Capacity, background: float) -> float:
+    """Return the operations per second of the first limit; background fills some processors."""
+    left = first.servers - (background if first.limit == "processors" else 0.0)
+    return float(f"{max(left, 0.0) / first.demand_s:.4g}")
 
 
 def _slope(seen: Sequence[SeenPoint]) -> tuple[float, float]:
@@ -368,7 +400,7 @@ def _residuals(fitted: _Fitted, seen: Sequence[SeenPoint]) -> Iterator[Residual]
         else:
             busy = min(fitted.background + fitted.slope_s * one.rate, fitted.servers)
             yield one.residual("busy processors", "1", one.busy, busy)
-    if fitted.lock_s or fitted.evidence.limit in {"", "client"}:
+    if fitted.lock_s or fitted.evidence.limit in {"", "client", "connections"}:
         return  # not one station, not identified, or waits that are not in the response time
     for one in seen:
         clients, think_s = one.load.clients, one.load.think_s

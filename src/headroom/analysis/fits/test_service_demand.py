@@ -1,6 +1,7 @@
 """Demands of a server whose truth is known."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -342,3 +343,78 @@ def test_a_limit_that_is_undetermined_gives_an_interval_over_all_that_is_left() 
     assert evidence(found).limit == "unknown"
     for one, places in zip(found.alternatives, (1, 16), strict=True):
         assert one == {"service_s": pytest.approx(places * 1e-3), "servers": places}
+
+
+def opened(
+    rate: float, *, asked: float, own: float, response_s: float, busy: float | None = None,
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> SourcePoint:  # fmt: skip
+    """Return a point of an open load, whose program takes many threads."""
+    point = traced(
+        rate, clients=0, own=own, busy=own if busy is None else busy, response_s=response_s,
+        more={"service.db.queue_s_per_op": 0.9 * (response_s - own / rate), **more},
+    )  # fmt: skip
+    return replace(point, config={"rate": asked}, offered={"throughput": asked})
+
+
+def open_low_load(demand_s: float) -> list[SourcePoint]:
+    """Return points of M/M/2 below its knee."""
+    return [
+        opened(rate, asked=rate, own=rate * demand_s, response_s=demand_s / (1.0 - busy**2))
+        for busy in (0.2, 0.4, 0.7)
+        for rate in [2.0 * busy / demand_s]
+    ]
+
+
+OPEN = DemandOptions(groups=["service.db", "program"], fit_servers=True)
+
+
+def fit_open(points: list[SourcePoint], options: DemandOptions = OPEN) -> Found:
+    """Fit a model whose clients the sources do not have."""
+    wanted = target({"servers": 2})
+    config = {n: v for n, v in wanted.config.items() if n not in {"clients", "think_s"}}
+    wanted = replace(wanted, config=config, factors=("clients", "think_s"))
+    return ServiceDemand().fit(points, wanted, options)
+
+
+def test_an_open_load_below_the_knee_gives_the_demand_and_a_rate_that_can_be_done() -> None:
+    found = fit_open(open_low_load(1e-3))
+    assert values(found) == {"service_s": pytest.approx(1e-3), "servers": 2}
+    assert evidence(found).limit == "processors"
+    assert evidence(found).capacity == pytest.approx(2000.0, rel=0.01)
+
+
+def test_open_arrivals_that_keep_one_processor_busy_do_not_show_that_two_would_work() -> None:
+    """An arrival may come just when the one before is done: no response time shows a queue."""
+    with pytest.raises(FitError, match="one at a time") as caught:
+        fit_open(open_low_load(1e-3)[:2])
+    assert "a rate that keeps more than one processor busy" in str(caught.value.cure)
+
+
+def test_an_open_load_that_a_full_server_does_not_reach_is_a_burst() -> None:
+    over = opened(1950.0, asked=2500.0, own=1.99, response_s=0.5, more={
+        "service.db.cpu.crowd_mean": 30.0})  # fmt: skip
+    found = fit_open([*open_low_load(1e-3), over])
+    assert (evidence(found).basis, evidence(found).limit) == ("bursts", "processors")
+    assert evidence(found).capacity == 1950.0
+    pool = opened(1000.0, asked=1500.0, own=0.3, response_s=0.5)
+    alone = opened(100.0, asked=100.0, own=0.03, response_s=4.3e-3, more={
+        "service.db.queue_s_per_op": 0.0})  # fmt: skip
+    found = fit_open([alone, pool])
+    assert (evidence(found).limit, values(found)["servers"]) == ("pool", 4)
+
+
+def test_a_load_program_too_slow_for_its_rate_is_the_limit_itself() -> None:
+    """It does 800 of 1500 while operations take no longer than at low load."""
+    slow = opened(800.0, asked=1500.0, own=0.8, response_s=1.1e-3)
+    with pytest.raises(FitError, match=r"of 1500 operations .* send 800 are done") as caught:
+        fit_open([*open_low_load(1e-3), slow])
+    assert "more processes" in str(caught.value.cure)
+    busy = opened(800.0, asked=1500.0, own=0.8, response_s=0.9, more={
+        "program.busiest_thread.runnable_share": 0.97})  # fmt: skip
+    with pytest.raises(FitError, match="the load program is the limit"):
+        fit_open([busy])
+    by_chance = replace(slow, observed={
+        **slow.observed, "throughput": Observed(value=800.0, standard_error=250.0)})  # fmt: skip
+    found = fit_open([*open_low_load(1e-3), by_chance])
+    assert evidence(found).basis == "low_load"

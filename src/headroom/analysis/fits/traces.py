@@ -44,6 +44,10 @@ SCATTER = 3.0
 APART: frozenset[LimitName] = frozenset({"client", "quota"})
 """Limits of which response times at low load show nothing: the load program waits outside of them,
 and a quota holds nothing back there."""
+SLOWED = 1.5
+"""Response time, relative to low load, from which operations queue in the server."""
+MOST_PLACES = 1000
+"""Places of a pool at most, if nothing says how many operations are inside."""
 ALL = 0.8
 """Share of the clients from which those inside are simply all."""
 
@@ -109,6 +113,8 @@ class Traces:
     ----------
     rate, clients
         Operations per second, and the clients of whom none thinks.
+    slowing
+        Of an open load that is not reached: response time relative to low load; None if unknown.
     processors
         Whose the processors were; None if unknown.
     quota, throttled
@@ -135,8 +141,9 @@ class Traces:
     """
 
     rate: float
-    clients: int
+    clients: float
     processors: Processors | None
+    slowing: float | None = None
     quota: float | None = None
     throttled: float | None = None
     server: float | None = None
@@ -170,10 +177,16 @@ class Judged:
         return (min(counts), max(counts)) if counts else (0, 0)
 
 
+def _whole(clients: float) -> int:
+    return max(round(clients), 1) if math.isfinite(clients) else MOST_PLACES
+
+
 def judge(seen: Traces) -> Judged:
     """Return which limits the traces of a burst leave."""
     judging = _Judging(seen, [], [])
     judging.processors()
+    if not judging.left:
+        judging.driver()
     if not judging.left:
         judging.thread("thread", seen.server)
         judging.thread("client", seen.program)
@@ -213,6 +226,11 @@ class _Judging:
             self._refute("processors", "no_crowd", found.crowd or 0.0)
         else:
             self._refute("processors", "idle", found.busy / found.count)
+
+    def driver(self) -> None:
+        """Judge a load program that does not send what it is to: nothing queues in the server."""
+        if self.seen.slowing is not None and self.seen.slowing < SLOWED:
+            self.left.append(("client", 1))
 
     def thread(self, name: LimitName, share: float | None) -> None:
         """Judge one thread that does all of a part."""
@@ -265,7 +283,7 @@ class _Judging:
             self._refute("connections", "accepted", seen.unaccepted)
         if seen.inside is None:
             self._one()
-            self.left.append(("pool", seen.clients))
+            self.left.append(("pool", _whole(seen.clients)))
             return
         fewest, most = self._places(seen.inside)
         for count in range(max(math.ceil(fewest), 1), math.floor(most) + 1):
@@ -283,7 +301,7 @@ class _Judging:
 
         More may wait outside of a full queue; then Little's law counts.
         """
-        rest = max(round(self.seen.clients - unaccepted), 1)
+        rest = _whole(self.seen.clients - unaccepted)
         if self.seen.inside is None:
             return [rest]
         fewest, most = self._places(self.seen.inside)

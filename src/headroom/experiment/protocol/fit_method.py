@@ -154,6 +154,8 @@ class SourcePoint:
         Metric to its merged distribution, e.g. ``"class.read.service_s"``.
     counters
         Counter of the runs to its mean over the replications.
+    offered
+        Metric to what an open load asks of it, such as the rate of a load generator.
     visits
         How often the study came back to the point: groups of its replications that other
         measurements of the study separate in time.
@@ -166,6 +168,7 @@ class SourcePoint:
     observed: Mapping[str, Observed]
     distributions: Mapping[str, Counted] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
+    offered: Mapping[str, float] = field(default_factory=dict)
     visits: int = 1
 
 
@@ -341,6 +344,8 @@ class ServiceEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind
     """Processors that others and the quota leave; None if unknown."""
     neighbours: float | None = None
     """Share of the processors that others take, None if not notable."""
+    capacity: float | None = None
+    """Operations per second that the server can do, of an open load; None if not asked."""
 
 
 FitEvidence: TypeAlias = LeastSquaresEvidence | ShareEvidence | ServiceEvidence

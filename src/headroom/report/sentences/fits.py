@@ -169,14 +169,21 @@ def limit_words(one: FitSet) -> str:
 
 
 def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
-    if evidence.basis == "low_load":
-        if evidence.limit:
-            yield f"the first limit is {_LIMITS[evidence.limit]}"
-        if evidence.background is None:
-            yield "there are fewer than three loads, so background counts as demand"
-        else:
-            yield f"background keeps {evidence.background:.2g} processors busy"
-        return
+    yield from _of_low_load(evidence) if evidence.basis == "low_load" else _of_bursts(evidence)
+    if evidence.capacity is not None:
+        yield f"the server can do {evidence.capacity:.4g} operations per second"
+
+
+def _of_low_load(evidence: ServiceEvidence) -> Iterator[str]:
+    if evidence.limit:
+        yield f"the first limit is {_LIMITS[evidence.limit]}"
+    if evidence.background is None:
+        yield "there are fewer than three loads, so background counts as demand"
+    else:
+        yield f"background keeps {evidence.background:.2g} processors busy"
+
+
+def _of_bursts(evidence: ServiceEvidence) -> Iterator[str]:
     if evidence.limit in _LIMITS:
         yield f"the bursts are limited by {_limit(evidence)}"
     else:
