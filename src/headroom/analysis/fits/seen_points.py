@@ -223,14 +223,14 @@ class SeenPoint:
             )
         quota = self.quota
         response_s = self._value(self.response)
-        is_compared = self.is_short and response_s is not None and lowest is not None
-        clients = self.load.clients
-        if clients is None:  # as many as are in the system, by Little's law
+        inside_s = None if lowest is None or lowest.inside is None else lowest.inside.response_s
+        clients = float(self.load.clients or 0)
+        if self.load.clients is None:  # as many as are in the system, by Little's law
             clients = math.inf if response_s is None else self.rate * response_s
         return Traces(
             rate=self.rate,
             clients=clients,
-            slowing=response_s / lowest.inside.response_s if is_compared else None,
+            slowing=response_s / inside_s if self.is_short and response_s and inside_s else None,
             processors=processors,
             quota=None if quota is None else self._value(f"{quota[0]}.cpu.utilization"),
             throttled=None if quota is None else self._value(f"{quota[0]}.throttled_share"),

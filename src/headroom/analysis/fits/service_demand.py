@@ -306,13 +306,17 @@ def _evidence(burst: SeenPoint, judged: Judged, servers: float) -> ServiceEviden
 def _with_other_neighbours(
     burst: SeenPoint, times: Mapping[str, float], evidence: ServiceEvidence
 ) -> list[dict[str, Value]]:
-    """Return the times with as many processors as others left at other times."""
+    """Return the times with as many processors as others left at other times.
+
+    The published error counts how much neighbours usually change between runs; the replications of
+    the burst count if they changed more.
+    """
     places = max((count for _, count in evidence.left), default=1)
     takes_processors = evidence.limit in WORKING or burst.waiting >= HELD_UP * places
     if evidence.neighbours is None or not takes_processors:
         return []
     error = published()["neighbours"]
-    distance = t_quantile(degrees=error.degrees) * math.hypot(error.spread, burst.neighbours_error)
+    distance = t_quantile(degrees=error.degrees) * max(error.spread, burst.neighbours_error)
     factors = (math.exp(-distance), math.exp(distance))
     return [{name: time_s * factor for name, time_s in times.items()} for factor in factors]
 

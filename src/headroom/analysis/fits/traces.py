@@ -324,5 +324,7 @@ class _Judging:
             if name not in APART and min(shares, default=1.0) < 1.0 - TOLERANCE:
                 self.left.remove((name, places))
                 refuted[name] = max(min(shares), refuted.get(name, 0.0))
-        for name in refuted.keys() - {name for name, _ in self.left}:
-            self._refute(name, "faster", refuted[name])
+        still = {name for name, _ in self.left}
+        for name, share in refuted.items():
+            if name not in still:
+                self._refute(name, "faster", share)

@@ -155,6 +155,10 @@ _REFUTED: dict[RefutedCode, str] = {
 }
 
 
+_CAUTIONS: dict[LimitName, str] = {
+    "quota": "until it is used up, response times are shorter than predicted",
+    "client": "predicted response times include waits inside the load program",
+}
 _DECIDES: dict[frozenset[LimitName], str] = {
     frozenset({"lock", "disk"}): "the same burst with its files in memory (tmpfs) decides",
     frozenset({"thread", "client"}): "the same burst from two load programs decides",
@@ -197,6 +201,8 @@ def _of_bursts(evidence: ServiceEvidence) -> Iterator[str]:
         )
     elif evidence.limit == "quota" and evidence.available is not None:
         yield f"it allows {evidence.available:.2g} processors, and they are used up"
+    if evidence.limit in _CAUTIONS:
+        yield _CAUTIONS[evidence.limit]
     if evidence.refuted:
         yield "not " + ", not ".join(
             f"{_LIMITS[one.name].format(places='several')}: "
