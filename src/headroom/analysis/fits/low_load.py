@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.analysis.fits.repairman import repairman
+from headroom.analysis.fits.loads import repairman
 from headroom.analysis.fits.traces import Inside
 from headroom.experiment.protocol.fit_method import FitError, LimitName, Load
 

@@ -14,8 +14,10 @@ from headroom.experiment.protocol.fit_method import FitError, Load, Residual, So
 
 FULL = 0.85
 """Busy share from which processors are full, if only that of the groups is known."""
-ROUNDED = 0.98
-"""Share of the processors of the machine from which a group may use all of them."""
+NEARLY_ALL = 0.9
+"""Share of the processors of the machine from which a group may have no quota."""
+MANY = 1000
+"""Operations of an open load that may be inside, if nothing says how many are."""
 SHORT, SHORT_ALONE, SURELY = 0.99, 0.95, 3.0
 """Share of an asked rate below which it is not reached: by three standard errors, and if no scatter
 is known."""
@@ -141,19 +143,15 @@ class SeenPoint:
     def quota(self) -> tuple[str, float] | None:
         """The group with a quota, and its processors; None without one.
 
-        Its share of them is busier than its share of the machine, also where no kernel counts how
-        long it holds back.
+        Its processors are fewer than those of the machine, also if no kernel counts its periods.
         """
         for group in self.groups:
             share = self._value(f"{group}.cpu.utilization")
             busy = self._value(f"{group}.cpu.busy_mean")
-            is_throttled = self._value(f"{group}.throttled_share") is not None
-            if not share or (busy is None and not is_throttled):
-                continue
-            busy = self._sum("cpu_s_per_op", [group]) * self.rate if busy is None else busy
-            cpus = float(f"{busy / share:.3g}")
-            if is_throttled or cpus < ROUNDED * self.count:
-                return group, cpus
+            cpus = (busy or self._sum("cpu_s_per_op", [group]) * self.rate) / (share or math.inf)
+            is_counted = self._value(f"{group}.throttled_share") is not None
+            if share and (is_counted or cpus < NEARLY_ALL * self.count):
+                return group, float(f"{cpus:.3g}")
         return None
 
     @property
@@ -204,12 +202,10 @@ class SeenPoint:
         if self.inside is None or clients is None or think_s is None:
             return None
         return Unhurried(
-            clients=clients,
-            think_s=think_s,
-            response_s=self.inside.response_s,
+            clients=clients, think_s=think_s, response_s=self.inside.response_s,
             error=self._error(self.response) or self._error(self.throughput),
             cpu_ratio=self.inside.cpu_s / burst.occupied_s,
-        )
+        )  # fmt: skip
 
     def traces(self, others: Sequence["SeenPoint"], servers: float) -> Traces:
         """Return what this burst left, with what an operation costs at the lowest other load."""
@@ -224,12 +220,12 @@ class SeenPoint:
         quota = self.quota
         response_s = self._value(self.response)
         inside_s = None if lowest is None or lowest.inside is None else lowest.inside.response_s
-        clients = float(self.load.clients or 0)
-        if self.load.clients is None:  # as many as are in the system, by Little's law
-            clients = math.inf if response_s is None else self.rate * response_s
+        clients = self.load.clients
+        if clients is None:  # as many as are in the system, by Little's law
+            clients = MANY if response_s is None else round(self.rate * response_s)
         return Traces(
             rate=self.rate,
-            clients=clients,
+            clients=max(clients, 1),
             slowing=response_s / inside_s if self.is_short and response_s and inside_s else None,
             processors=processors,
             quota=None if quota is None else self._value(f"{quota[0]}.cpu.utilization"),

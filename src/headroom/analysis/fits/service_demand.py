@@ -32,9 +32,8 @@ import numpy as np
 
 from headroom.analysis.fits.demand_errors import WAITING, published
 from headroom.analysis.fits.least_squares import config_of
-from headroom.analysis.fits.loads import load_of
+from headroom.analysis.fits.loads import load_of, repairman
 from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit
-from headroom.analysis.fits.repairman import repairman
 from headroom.analysis.fits.seen_points import SeenPoint, seen_point
 from headroom.analysis.fits.traces import Judged, judge
 from headroom.analysis.run.own_processors import NOTABLE

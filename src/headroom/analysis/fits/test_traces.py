@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headroom.analysis.fits.repairman import repairman
+from headroom.analysis.fits.loads import repairman
 from headroom.analysis.fits.traces import Inside, Traces, Unhurried, judge
 from headroom.analysis.run.own_processors import Processors
 
@@ -144,8 +144,6 @@ def test_what_is_slower_than_low_load_was_is_refuted() -> None:
         ("lock", "faster"), ("pool", "faster"),
     ]  # fmt: skip
     assert judge(replace(seen, low=[replace(fast, error=0.6)])).limit == "lock", "scatter"
-    less = replace(fast, cpu_ratio=0.3)
-    assert judge(replace(seen, low=[less])).left[0] == ("lock", 1), "it waited for processors"
 
 
 def test_threads_that_never_stop_hold_nothing() -> None:

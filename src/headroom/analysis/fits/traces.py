@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headroom.analysis.fits.repairman import repairman
+from headroom.analysis.fits.loads import repairman
 from headroom.analysis.run.own_processors import Processors
 from headroom.experiment.protocol.fit_method import LimitName, Refuted, RefutedCode
 
@@ -46,8 +46,6 @@ APART: frozenset[LimitName] = frozenset({"client", "quota"})
 and a quota holds nothing back there."""
 SLOWED = 1.5
 """Response time, relative to low load, from which operations queue in the server."""
-MOST_PLACES = 1000
-"""Places of a pool at most, if nothing says how many operations are inside."""
 ALL = 0.8
 """Share of the clients from which those inside are simply all."""
 
@@ -141,7 +139,7 @@ class Traces:
     """
 
     rate: float
-    clients: float
+    clients: int
     processors: Processors | None
     slowing: float | None = None
     quota: float | None = None
@@ -175,10 +173,6 @@ class Judged:
         """Fewest and most operations that the limits left serve at a time; (0, 0) if unknown."""
         counts = [places for _, places in self.left]
         return (min(counts), max(counts)) if counts else (0, 0)
-
-
-def _whole(clients: float) -> int:
-    return max(round(clients), 1) if math.isfinite(clients) else MOST_PLACES
 
 
 def judge(seen: Traces) -> Judged:
@@ -283,48 +277,37 @@ class _Judging:
             self._refute("connections", "accepted", seen.unaccepted)
         if seen.inside is None:
             self._one()
-            self.left.append(("pool", _whole(seen.clients)))
+            self.left.append(("pool", seen.clients))
             return
-        fewest, most = self._places(seen.inside)
-        for count in range(max(math.ceil(fewest), 1), math.floor(most) + 1):
+        for count in self._counts(seen.inside):
             if count == 1 < ALL * seen.clients:
                 self._one()
             elif count < ALL * seen.clients:
                 self.left.append(("pool", count))
-        if fewest > 1.0:
-            self._refute("lock", "places", seen.rate * seen.inside.response_s)
-        if most < 2.0:  # noqa: PLR2004 - the fewest places of a pool
-            self._refute("pool", "places", seen.rate * seen.inside.response_s)
+        names = {name for name, _ in self.left} | {one.name for one in self.refuted}
+        for name in sorted({"lock", "pool"} - names):
+            self._refute(name, "places", seen.rate * seen.inside.response_s)
 
     def _accepted(self, unaccepted: float) -> Sequence[int]:
         """Return how many connections may be served at a time: those that do not wait for it.
 
         More may wait outside of a full queue; then Little's law counts.
         """
-        rest = _whole(self.seen.clients - unaccepted)
-        if self.seen.inside is None:
-            return [rest]
-        fewest, most = self._places(self.seen.inside)
-        counts = range(max(math.ceil(fewest), 1), math.floor(most) + 1)
+        rest = max(round(self.seen.clients - unaccepted), 1)
+        counts = [] if self.seen.inside is None else self._counts(self.seen.inside)
         return [rest] if rest in counts or not counts else counts
 
-    def _places(self, inside: Inside) -> tuple[float, float]:
-        """Return the fewest and the most operations inside at a time, by Little's law."""
-        rate = self.seen.rate
-        return (
-            rate * inside.hidden_s * (1.0 - TOLERANCE),
-            rate * inside.response_s * (1.0 + TOLERANCE),
-        )
+    def _counts(self, inside: Inside) -> Sequence[int]:
+        """Return how many operations may be inside at a time, by Little's law."""
+        fewest = self.seen.rate * inside.hidden_s * (1.0 - TOLERANCE)
+        most = self.seen.rate * inside.response_s * (1.0 + TOLERANCE)
+        return range(max(math.ceil(fewest), 1), math.floor(most) + 1)
 
     def at_low_load(self) -> None:
         """Refute what predicts longer response times at low load than were measured."""
-        refuted: dict[LimitName, float] = {}
         for name, places in list(self.left):
             shares = [one.share_of_predicted(self.seen.rate, places) for one in self.seen.low]
             if name not in APART and min(shares, default=1.0) < 1.0 - TOLERANCE:
                 self.left.remove((name, places))
-                refuted[name] = max(min(shares), refuted.get(name, 0.0))
-        still = {name for name, _ in self.left}
-        for name, share in refuted.items():
-            if name not in still:
-                self._refute(name, "faster", share)
+                if name not in dict(self.left):
+                    self._refute(name, "faster", min(shares))

@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headroom.recording.observers.listening import waiting_connections
-from headroom.recording.observers.machine import stalled
+from headroom.recording.observers.machine import stalled, waiting_connections
 
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

@@ -1,17 +1,19 @@
 """Totals of the whole machine, as the kernel of Linux keeps them.
 
 Source: proc(5) and the kernel's `Documentation/admin-guide/iostats.rst`; for stalls (PSI),
-`Documentation/accounting/psi.rst`.
+`accounting/psi.rst`; for queues of connections, `networking/proc_net_tcp.rst`: `rx_queue` of a
+listening socket is the length of its accept queue.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 _PROC = Path("/proc")
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _SECTOR_BYTES = 512
+_LISTENS = "0A"
 _BUSY = {"user": (0, 1), "system": (2, 5, 6), "steal": (7,)}
 """Columns of a line `cpu` of /proc/stat; time of guests is in `user` already."""
 _WAIT = 4
@@ -106,3 +108,21 @@ def _network(text: str) -> dict[str, float]:
         "net_receive_bytes": sum(float(row[0]) for row in rows),
         "net_send_bytes": sum(float(row[8]) for row in rows),
     }
+
+
+def waiting_connections(ports: Collection[int], net: Path = _PROC / "net") -> float | None:
+    """Return the connections that wait to be accepted at TCP ports; None if none is listening."""
+    found = None
+    for name in ("tcp", "tcp6"):
+        try:
+            with (net / name).open(encoding="ascii") as lines:
+                next(lines)
+                for line in lines:
+                    _, local, _, state, queues, *_ = line.split()
+                    if state != _LISTENS:
+                        break  # listening sockets come first: there may be very many others
+                    if int(local.rpartition(":")[2], 16) in ports:
+                        found = (found or 0.0) + int(queues.partition(":")[2], 16)
+        except (OSError, StopIteration):
+            continue
+    return found

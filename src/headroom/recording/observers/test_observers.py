@@ -15,8 +15,7 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.recording.observers.group import Group
-from headroom.recording.observers.listening import waiting_connections
-from headroom.recording.observers.machine import machine_totals
+from headroom.recording.observers.machine import machine_totals, waiting_connections
 from headroom.recording.observers.observed import Observed, metrics_of
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.observers.watch import Look, Watch, named_groups, tree_of
@@ -191,10 +190,6 @@ def test_connections_that_nobody_accepts_wait_in_the_queue_of_their_port() -> No
             stack.enter_context(socket.create_connection(address))
         assert group.totals()["accept_queue"] == 3
     assert waiting_connections([address[1]]) is None
-
-
-def test_without_tables_of_connections_nothing_is_said_of_them(tmp_path: Path) -> None:
-    assert waiting_connections([80], tmp_path) is None
 
 
 def test_processes_are_named_by_number_or_file(tmp_path: Path) -> None:
