@@ -323,12 +323,11 @@ def _loads(
     values = {parameter.name: parameter.value for parameter in outcome.parameters}
     loads = []
     for one in found:
-        point = _source_point(one)
-        if point.offered:
+        config = fit.method.model_config(_source_point(one), target, fit.options)
+        if config:
+            loads.append(load_of(target.system, {**config, **values}, visits=one.visits))
+        else:  # the model does not describe the load of the point
             loads.append(Load(visits=one.visits))
-            continue
-        config = fit.method.model_config(point, target, fit.options)
-        loads.append(load_of(target.system, {**config, **values}, visits=one.visits))
     return tuple(loads)
 
 

@@ -135,11 +135,14 @@ class ServiceDemand:
     def model_config(
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
-        """Return the model's parameters as the source point had them, without the fitted ones."""
+        """Return the model's parameters as the source point had them, without the fitted ones.
+
+        None for an open load: the clients of a closed model do not send it.
+        """
         wanted = options_as(DemandOptions, options)
-        is_open = wanted.throughput in point.offered
-        absent = (*wanted.fitted, *target.factors) if is_open else wanted.fitted
-        return config_of(point, target, fitted=absent, names=wanted.map)
+        if wanted.throughput in point.offered:
+            return {}
+        return config_of(point, target, fitted=wanted.fitted, names=wanted.map)
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the demands.
@@ -173,9 +176,8 @@ class ServiceDemand:
         )
 
     def _seen(self, point: SourcePoint, target: Target, options: DemandOptions) -> SeenPoint:
-        config = {**target.config, **self.model_config(point, target, options)}
-        is_open = options.throughput in point.offered
-        load = Load() if is_open else load_of(target.system, config)
+        config = self.model_config(point, target, options)
+        load = load_of(target.system, {**target.config, **config}) if config else Load()
         return seen_point(
             point, load, options.groups,
             throughput=options.throughput, response=options.response,

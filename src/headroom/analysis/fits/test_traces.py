@@ -129,11 +129,6 @@ def test_connections_that_wait_to_be_accepted_tell_their_limit_from_a_pool(
     assert not is_told_apart or judged.places == (4, 4)
 
 
-def test_a_queue_of_connections_that_is_full_shows_no_number_of_places() -> None:
-    """Only 6 fit: by Little's law 4 or 5 are inside."""
-    assert judge(replace(held(4, 4e-3), unaccepted=6.0)).places == (4, 4)
-
-
 def test_what_is_slower_than_low_load_was_is_refuted() -> None:
     """A lock of 1 ms would take 1 ms alone: 0.4 ms were measured, so that several run at a time."""
     seen = replace(held(1, 1e-3), inside=None)

@@ -266,7 +266,9 @@ class _Judging:
         elif seen.rows is not None and seen.rows >= seen.clients / 2:
             self.left.append(("lock", 1))
         elif seen.unaccepted is not None and seen.unaccepted >= UNACCEPTED:
-            self.left.extend(("connections", count) for count in self._accepted(seen.unaccepted))
+            served = [max(round(seen.clients - seen.unaccepted), 1)]
+            counts = served if seen.inside is None else self._counts(seen.inside)
+            self.left.extend(("connections", count) for count in counts)
         else:
             self._held_places()
 
@@ -287,15 +289,6 @@ class _Judging:
         names = {name for name, _ in self.left} | {one.name for one in self.refuted}
         for name in sorted({"lock", "pool"} - names):
             self._refute(name, "places", seen.rate * seen.inside.response_s)
-
-    def _accepted(self, unaccepted: float) -> Sequence[int]:
-        """Return how many connections may be served at a time: those that do not wait for it.
-
-        More may wait outside of a full queue; then Little's law counts.
-        """
-        rest = max(round(self.seen.clients - unaccepted), 1)
-        counts = [] if self.seen.inside is None else self._counts(self.seen.inside)
-        return [rest] if rest in counts or not counts else counts
 
     def _counts(self, inside: Inside) -> Sequence[int]:
         """Return how many operations may be inside at a time, by Little's law."""

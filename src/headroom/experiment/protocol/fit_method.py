@@ -452,7 +452,10 @@ class FitsDemands(Protocol):
     def model_config(
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
-        """Return the parameters of the target's model when it represents a source point."""
+        """Return the parameters of the target's model when it represents a source point.
+
+        Empty if the model does not describe the load of the point.
+        """
         ...
 
 
