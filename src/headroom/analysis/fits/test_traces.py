@@ -113,6 +113,14 @@ def test_what_one_operation_at_a_time_holds_is_a_device_if_that_works_most_of_th
     assert held_by_four.limit == "pool", "a device that works for some of them holds no four"
 
 
+def test_one_that_holds_a_lock_and_waits_for_a_processor_of_neighbours_is_undetermined() -> None:
+    """Seen: a flush under a mutex beside neighbours that leave 0.2 of two processors."""
+    crowded = machine(own=0.2, others=1.8, crowd=0.96)
+    judged = judge(replace(held(1, 1e-3), processors=crowded))
+    assert judged.left == [("lock", 1), ("processors", 1)]
+    assert "processors" not in {one.name for one in judged.refuted}
+
+
 @pytest.mark.parametrize(
     ("unaccepted", "limit"), [(11.9, "connections"), (0.0, "pool"), (None, "pool")]
 )

@@ -33,6 +33,8 @@ DEVICE = 0.6
 HELD_FOR_DEVICE, MAYBE_FOR_DEVICE = 0.5, 0.25
 """Share of the time that a device works from which it, and from which it or a lock, is what one
 operation at a time holds."""
+HELD_UP = 0.5
+"""Threads that wait for a processor from which they may be the one that holds a lock."""
 UNACCEPTED = 1.0
 """Mean number of connections that wait to be accepted from which they limit."""
 TOLERANCE = 0.15
@@ -256,6 +258,10 @@ class _Judging:
             self._refute("lock", "device_works", self._device)
         if self._device >= MAYBE_FOR_DEVICE:
             self.left.append(("disk", 1))
+        found = self.seen.processors
+        if found is not None and found.is_full and (found.crowd or 0.0) >= HELD_UP:
+            self.left.append(("processors", 1))  # that others take from the one that holds it
+            self.refuted[:] = [one for one in self.refuted if one.name != "processors"]
 
     def held(self) -> None:
         """Judge a lock, a pool and a limit of connections: nothing that was observed is full."""

@@ -161,6 +161,7 @@ _CAUTIONS: dict[LimitName, str] = {
 }
 _DECIDES: dict[frozenset[LimitName], str] = {
     frozenset({"lock", "disk"}): "the same burst with its files in memory (tmpfs) decides",
+    frozenset({"lock", "processors"}): "the same burst without the other programs decides",
     frozenset({"thread", "client"}): "the same burst from two load programs decides",
 }
 
