@@ -159,11 +159,13 @@ _CAUTIONS: dict[LimitName, str] = {
     "quota": "until it is used up, response times are shorter than predicted",
     "client": "predicted response times include waits inside the load program",
 }
-_DECIDES: dict[frozenset[LimitName], str] = {
-    frozenset({"lock", "disk"}): "the same burst with its files in memory (tmpfs) decides",
-    frozenset({"lock", "processors"}): "the same burst without the other programs decides",
-    frozenset({"thread", "client"}): "the same burst from two load programs decides",
+_DECIDES: dict[LimitName, str] = {
+    "pool": "one client without think time, fitted with the bursts, decides",
+    "processors": "the same burst without the other programs decides",
+    "disk": "the same burst with its files in memory (tmpfs) decides",
+    "client": "the same burst from two load programs decides",
 }
+"""The run that decides between several limits: that of the first which is left."""
 
 
 def limit_words(one: FitSet) -> str:
@@ -227,8 +229,6 @@ def _left(evidence: ServiceEvidence) -> str:
     if not evidence.left:
         return ": nothing that was observed is full"
     names = [_LIMITS[name].format(places=f"up to {count}") for name, count in evidence.left]
-    decides = _DECIDES.get(
-        frozenset(name for name, _ in evidence.left),
-        "one client without think time, fitted with the bursts, decides",
-    )
+    left = {name for name, _ in evidence.left}
+    decides = next((text for name, text in _DECIDES.items() if name in left), _DECIDES["pool"])
     return f": {' or '.join(names)}; {decides}"
