@@ -293,8 +293,10 @@ class _Judging:
             elif count < ALL * seen.clients:
                 self.left.append(("pool", count))
         names = {name for name, _ in self.left} | {one.name for one in self.refuted}
-        for name in sorted({"lock", "pool"} - names):
-            self._refute(name, "places", seen.rate * seen.inside.response_s)
+        held: tuple[LimitName, ...] = ("lock", "pool")
+        for name in held:
+            if name not in names:
+                self._refute(name, "places", seen.rate * seen.inside.response_s)
 
     def _counts(self, inside: Inside) -> Sequence[int]:
         """Return how many operations may be inside at a time, by Little's law."""
