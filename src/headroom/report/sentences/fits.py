@@ -160,8 +160,8 @@ _CAUTIONS: dict[LimitName, str] = {
     "client": "predicted response times include waits inside the load program",
 }
 _DECIDES: dict[LimitName, str] = {
-    "pool": "one client without think time, fitted with the bursts, decides",
     "processors": "the same burst without the other programs decides",
+    "pool": "one client without think time, fitted with the bursts, decides",
     "disk": "the same burst with its files in memory (tmpfs) decides",
     "client": "the same burst from two load programs decides",
 }
