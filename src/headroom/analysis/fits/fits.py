@@ -52,7 +52,6 @@ from headroom.experiment.protocol.fit_method import (
     Target,
 )
 from headroom.experiment.protocol.kept_code import CodeNotRunError
-from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.fit_plan import levels_of, not_settled, selected, with_values
@@ -325,7 +324,10 @@ def _loads(
     loads = []
     for one in found:
         config = fit.method.model_config(_source_point(one), target, fit.options)
-        loads.append(load_of(target.system, {**config, **values}, visits=one.visits))
+        if config:
+            loads.append(load_of(target.system, {**config, **values}, visits=one.visits))
+        else:  # the model does not describe the load of the point
+            loads.append(Load(visits=one.visits))
     return tuple(loads)
 
 
@@ -567,7 +569,8 @@ def _source_point(one: _Analysed, *, without: tuple[int, int] | None = None) -> 
             name: Counted(low=bins.low, high=bins.high, counts=bins.counts)
             for name, bins in merged.items()
         },
-        counters=_mean_counters([one.summary.windows[place].run for place in kept]),
+        counters=_means([one.summary.windows[place].run.counters for place in kept]),
+        offered=_means([one.summary.windows[place].run.offered for place in kept]),
         visits=one.visits,
     )
 
@@ -586,9 +589,6 @@ def _observed(sample: Sample, *, has_interval: bool) -> Observed:
     )
 
 
-def _mean_counters(runs: Collection[Run]) -> dict[str, float]:
-    names = dict.fromkeys(name for run in runs for name in run.counters)
-    return {
-        name: float(np.mean([run.counters[name] for run in runs if name in run.counters]))
-        for name in names
-    }
+def _means(counts: Collection[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for one in counts for name in one)
+    return {name: float(np.mean([one[name] for one in counts if name in one])) for name in names}

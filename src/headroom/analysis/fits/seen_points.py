@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.fits.low_load import LowPoint
-from headroom.analysis.fits.traces import Inside, Traces
+from headroom.analysis.fits.traces import Inside, Traces, Unhurried
 from headroom.analysis.run.own_processors import Processors
 from headroom.experiment.protocol.fit_method import FitError, Load, Residual, SourcePoint
 
 FULL = 0.85
 """Busy share from which processors are full, if only that of the groups is known."""
+NEARLY_ALL = 0.9
+"""Share of the processors of the machine from which a group may have no quota."""
+MANY = 1000
+"""Operations of an open load that may be inside, if nothing says how many are."""
+SHORT, SHORT_ALONE, SURELY = 0.99, 0.95, 3.0
+"""Share of an asked rate below which it is not reached: by three standard errors, and if no scatter
+is known."""
 _PROGRAM = "program"
 
 
@@ -27,19 +34,37 @@ class SeenPoint:
         Operations per second.
     groups
         Observed groups that share the processors.
-    response
-        Metric of the mean response time.
+    throughput, response
+        Metrics of the operations in a second, and of the mean response time.
     """
 
     source: SourcePoint
     rate: float
     load: Load
     groups: Sequence[str]
+    throughput: str
     response: str
+
+    @property
+    def asked(self) -> float | None:
+        """Operations per second that an open load asks for; None for a closed one."""
+        return self.source.offered.get(self.throughput)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether surely fewer operations are done than an open load asks for."""
+        error = self._error(self.throughput)
+        least = SHORT_ALONE if not error else SHORT - SURELY * error
+        return self.asked is not None and self.rate < least * self.asked
 
     def _value(self, name: str) -> float | None:
         found = self.source.observed.get(name)
         return None if found is None else found.value
+
+    def _error(self, name: str) -> float:
+        """Return the relative standard error of a metric, 0 if unknown."""
+        found = self.source.observed.get(name)
+        return (found.standard_error or 0.0) / found.value if found and found.value else 0.0
 
     def _sum(self, metric: str, groups: Sequence[str]) -> float:
         return math.fsum(self._value(f"{group}.{metric}") or 0.0 for group in groups)
@@ -52,6 +77,11 @@ class SeenPoint:
     def cpu_s(self) -> float:
         """Processor time (s) of an operation, of all groups."""
         return self._sum("cpu_s_per_op", self.groups)
+
+    @property
+    def occupied_s(self) -> float:
+        """Processor time (s) of an operation and its waits for a processor, of all groups."""
+        return self.cpu_s + self._sum("queue_s_per_op", self.groups)
 
     @property
     def busy(self) -> float:
@@ -111,13 +141,30 @@ class SeenPoint:
 
     @property
     def quota(self) -> tuple[str, float] | None:
-        """The group with a quota, and its processors; None without one."""
+        """The group with a quota, and its processors; None without one.
+
+        Its processors are fewer than those of the machine, also if no kernel counts its periods.
+        """
         for group in self.groups:
             share = self._value(f"{group}.cpu.utilization")
-            if self._value(f"{group}.throttled_share") is not None and share:
-                cpus = self._sum("cpu_s_per_op", [group]) * self.rate / share
+            busy = self._value(f"{group}.cpu.busy_mean")
+            cpus = (busy or self._sum("cpu_s_per_op", [group]) * self.rate) / (share or math.inf)
+            is_counted = self._value(f"{group}.throttled_share") is not None
+            if share and (is_counted or cpus < NEARLY_ALL * self.count):
                 return group, float(f"{cpus:.3g}")
         return None
+
+    @property
+    def device(self) -> float:
+        """Share of the time that a device works for the servers, 0 if unknown.
+
+        That of the whole machine counts only while a thread of them waits for one.
+        """
+        own = self._most("io.stalled_share", self.servers) or 0.0
+        if not self._most("blocked_mean", self.servers):
+            return own
+        machine = (self._value("machine.disk.utilization"), self._value("machine.io.stalled_share"))
+        return max(own, *(one or 0.0 for one in machine))
 
     @property
     def inside(self) -> Inside | None:
@@ -127,9 +174,7 @@ class SeenPoint:
             response_s = 1.0 / self.rate
         if response_s is None:
             return None
-        return Inside(
-            response_s=response_s, cpu_s=self.cpu_s + self._sum("queue_s_per_op", self.groups)
-        )
+        return Inside(response_s=response_s, cpu_s=self.occupied_s)
 
     @property
     def mean_s(self) -> float:
@@ -161,6 +206,17 @@ class SeenPoint:
             unit=unit, observed=observed, fitted=fitted,
         )  # fmt: skip
 
+    def unhurried(self, burst: "SeenPoint") -> Unhurried | None:
+        """Return the response time of this point below the knee; None without its load."""
+        clients, think_s = self.load.clients, self.load.think_s
+        if self.inside is None or clients is None or think_s is None:
+            return None
+        return Unhurried(
+            clients=clients, think_s=think_s, response_s=self.inside.response_s,
+            error=self._error(self.response) or self._error(self.throughput),
+            cpu_ratio=self.inside.cpu_s / burst.occupied_s,
+        )  # fmt: skip
+
     def traces(self, others: Sequence["SeenPoint"], servers: float) -> Traces:
         """Return what this burst left, with what an operation costs at the lowest other load."""
         alone = [one for one in others if one.inside is not None]
@@ -172,18 +228,27 @@ class SeenPoint:
                 count=servers, busy=servers if is_full else self.busy, own=self.busy
             )
         quota = self.quota
+        response_s = self._value(self.response)
+        inside_s = None if lowest is None or lowest.inside is None else lowest.inside.response_s
+        clients = self.load.clients
+        if clients is None:  # as many as are in the system, by Little's law
+            clients = MANY if response_s is None else round(self.rate * response_s)
         return Traces(
             rate=self.rate,
-            clients=self.load.clients or 1,
+            clients=max(clients, 1),
+            slowing=response_s / inside_s if self.is_short and response_s and inside_s else None,
             processors=processors,
             quota=None if quota is None else self._value(f"{quota[0]}.cpu.utilization"),
-            throttled=self._most("throttled_share", self.groups) or 0.0,
+            throttled=None if quota is None else self._value(f"{quota[0]}.throttled_share"),
             server=self._most("busiest_thread.runnable_share", self.servers),
             program=self._most("busiest_thread.runnable_share", [_PROGRAM]),
             blocked=self._most("blocked_mean", self.servers) or 0.0,
+            device=self.device,
+            unaccepted=self._most("accept_queue_mean", self.servers),
             waits=self._most("voluntary_switches_per_op", self.servers),
             rows=self._most("waits.lock_mean", self.servers),
             inside=None if lowest is None else lowest.inside,
+            low=[unhurried for one in alone if (unhurried := one.unhurried(self))],
         )
 
 
@@ -200,7 +265,10 @@ def seen_point(
             f"a point of {point.experiment} completes nothing",
             cure="leave it out by `where`, or run it longer",
         )
-    return SeenPoint(source=point, rate=rate, load=load, groups=groups, response=response)
+    return SeenPoint(
+        source=point, rate=rate, load=load, groups=groups,
+        throughput=throughput, response=response,
+    )  # fmt: skip
 
 
 def _lacks(point: SourcePoint, metric: str) -> FitError:

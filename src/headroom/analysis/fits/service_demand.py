@@ -12,6 +12,9 @@ target is a closed model with processors. There are two kinds of evidence:
   by a factor of two to four up to saturation, and where the points do not identify the capacity
   (`headroom.analysis.fits.low_load`).
 
+An open load, with a rate that the source declares as `offered`, needs no clients: a point that does
+not reach its rate is a burst, unless the load program is what limits, and the others are low load.
+
 Invariant: bursts win; low load only adds to them what an operation costs alone.
 
 Sources: Spinner, Casale, Brosig, Kounev, *Evaluating approaches to resource demand estimation*,
@@ -29,8 +32,8 @@ import numpy as np
 
 from headroom.analysis.fits.demand_errors import WAITING, published
 from headroom.analysis.fits.least_squares import config_of
-from headroom.analysis.fits.loads import load_of
-from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit, repairman
+from headroom.analysis.fits.loads import load_of, repairman
+from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit
 from headroom.analysis.fits.seen_points import SeenPoint, seen_point
 from headroom.analysis.fits.traces import Judged, judge
 from headroom.analysis.fits.variation import variation_of
@@ -40,6 +43,7 @@ from headroom.experiment.protocol.fit_method import (
     FitError,
     FittedParameter,
     Found,
+    Load,
     ParameterEvidence,
     Residual,
     ServiceEvidence,
@@ -135,8 +139,13 @@ class ServiceDemand:
     def model_config(
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
-        """Return the model's parameters as the source point had them, without the fitted ones."""
+        """Return the model's parameters as the source point had them, without the fitted ones.
+
+        None for an open load: the clients of a closed model do not send it.
+        """
         wanted = options_as(DemandOptions, options)
+        if wanted.throughput in point.offered:
+            return {}
         return config_of(point, target, fitted=wanted.fitted, names=wanted.map)
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
@@ -155,6 +164,7 @@ class ServiceDemand:
         bursts = [one for one in seen if _is_burst(one, servers)]
         if bursts:
             judged = judge(bursts[0].traces([o for o in seen if o not in bursts], servers))
+            _check_load_program(bursts[0], judged)
             fitted = _from_bursts(
                 bursts, judged, servers=servers, flush_s=flush_s, options=wanted, target=target
             )
@@ -170,9 +180,10 @@ class ServiceDemand:
         )
 
     def _seen(self, point: SourcePoint, target: Target, options: DemandOptions) -> SeenPoint:
-        config = {**target.config, **self.model_config(point, target, options)}
+        config = self.model_config(point, target, options)
+        load = load_of(target.system, {**target.config, **config}) if config else Load()
         return seen_point(
-            point, load_of(target.system, config), options.groups,
+            point, load, options.groups,
             throughput=options.throughput, response=options.response,
         )  # fmt: skip
 
@@ -195,8 +206,21 @@ def _metric(points: Sequence[SourcePoint], name: str) -> float:
     return float(np.median(seen))
 
 
+def _check_load_program(burst: SeenPoint, judged: Judged) -> None:
+    """Refuse an open load that the load program does not send: it shows nothing of the server."""
+    if not burst.is_short or judged.limit != "client":
+        return
+    raise FitError(
+        f"the load program is the limit: of {burst.asked:.4g} operations per second that it is to "
+        f"send {burst.rate:.4g} are done, while the server is not full",
+        cure="give it more processes or connections, or leave such rates out by `where`",
+    )
+
+
 def _is_burst(one: SeenPoint, servers: float) -> bool:
     """Return whether a point lacks think times and has enough clients to fill the server."""
+    if one.asked is not None:
+        return one.is_short
     return one.load.think_s == 0.0 and (one.load.clients or 0) > WAITING * servers
 
 
@@ -280,19 +304,24 @@ def _evidence(burst: SeenPoint, judged: Judged, servers: float) -> ServiceEviden
         refuted=list(judged.refuted),
         available=available,
         neighbours=neighbours if neighbours >= NOTABLE else None,
+        capacity=burst.rate if burst.asked is not None else None,
     )
 
 
 def _with_other_neighbours(
     burst: SeenPoint, times: Mapping[str, float], evidence: ServiceEvidence
 ) -> list[dict[str, Value]]:
-    """Return the times with as many processors as others left at other times."""
+    """Return the times with as many processors as others left at other times.
+
+    The published error counts how much neighbours usually change between runs; the replications of
+    the burst count if they changed more.
+    """
     places = max((count for _, count in evidence.left), default=1)
     takes_processors = evidence.limit in WORKING or burst.waiting >= HELD_UP * places
     if evidence.neighbours is None or not takes_processors:
         return []
     error = published()["neighbours"]
-    distance = t_quantile(degrees=error.degrees) * math.hypot(error.spread, burst.neighbours_error)
+    distance = t_quantile(degrees=error.degrees) * max(error.spread, burst.neighbours_error)
     factors = (math.exp(-distance), math.exp(distance))
     return [{name: time_s * factor for name, time_s in times.items()} for factor in factors]
 
@@ -329,10 +358,19 @@ def _from_low_load(
         slope_s=slope_s,
         alternatives=alternatives,
         evidence=ServiceEvidence(
-            basis="low_load", limit=first.limit, background=background if is_told_apart else None
+            basis="low_load",
+            limit=first.limit,
+            background=background if is_told_apart else None,
+            capacity=_carried(first, background) if seen[0].asked is not None else None,
         ),
         used=seen,
     )
+
+
+def _carried(first: Capacity, background: float) -> float:
+    """Return the operations per second of the first limit; background fills some processors."""
+    left = first.servers - (background if first.limit == "processors" else 0.0)
+    return float(f"{max(left, 0.0) / first.demand_s:.4g}")
 
 
 def _slope(seen: Sequence[SeenPoint]) -> tuple[float, float]:
@@ -378,7 +416,7 @@ def _residuals(fitted: _Fitted, seen: Sequence[SeenPoint]) -> Iterator[Residual]
         else:
             busy = min(fitted.background + fitted.slope_s * one.rate, fitted.servers)
             yield one.residual("busy processors", "1", one.busy, busy)
-    if fitted.lock_s or fitted.evidence.limit in {"", "client"}:
+    if fitted.lock_s or fitted.evidence.limit in {"", "client", "connections"}:
         return  # not one station, not identified, or waits that are not in the response time
     for one in seen:
         clients, think_s = one.load.clients, one.load.think_s

@@ -2,7 +2,8 @@
 
 import pytest
 
-from headroom.analysis.fits.low_load import LowPoint, check_hidden, first_limit, repairman
+from headroom.analysis.fits.loads import repairman
+from headroom.analysis.fits.low_load import LowPoint, check_hidden, first_limit
 from headroom.analysis.fits.traces import Inside
 from headroom.experiment.protocol.fit_method import FitError, Load
 

@@ -1,6 +1,7 @@
 """Demands of a server whose truth is known."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -8,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from headroom.analysis.fits.low_load import repairman
+from headroom.analysis.fits.loads import repairman
 from headroom.analysis.fits.model_answers import ModelAnswers
 from headroom.analysis.fits.service_demand import DemandOptions, ServiceDemand
 from headroom.experiment.protocol.fit_method import (
@@ -23,6 +24,7 @@ from headroom.experiment.protocol.registry import find_system
 from headroom.experiment.protocol.system import Column, Value
 
 OPTIONS = DemandOptions(groups=["service.db", "program"])
+PLACES = DemandOptions(groups=["service.db", "program"], fit_servers=True)
 WITH_LOCK = DemandOptions(groups=["service.db", "program"], lock="lock_s")
 
 
@@ -173,10 +175,9 @@ def test_bursts_of_different_loads_are_refused() -> None:
 
 
 def test_processors_are_those_that_the_groups_may_use() -> None:
-    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
     share = 0.75 * 98e-6 * 3.0e4 / 3
     full = point(3.0e4, 98e-6, more={"service.db.cpu.utilization": share})
-    found = fit([full], options, servers=1)
+    found = fit([full], PLACES, servers=1)
     assert values(found)["servers"] == 3
     assert values(found)["service_s"] == pytest.approx(3 / 3.0e4)
 
@@ -266,10 +267,9 @@ def test_a_pool_is_not_fitted_as_the_row_of_a_database() -> None:
 @pytest.mark.parametrize("others", [0.0, 1.7])
 def test_a_pool_is_fitted_by_its_places_and_predicts_other_loads(others: float) -> None:
     """Truth by the repairman formula: 4 places of 4 ms, whatever the neighbours do."""
-    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
     burst = traced(repairman(16, 0.0, 4e-3, 4), clients=16, busy=0.3 + others)
     alone = traced(1 / 4.3e-3, clients=1, own=0.07, response_s=4.3e-3)
-    found = fit([burst, alone], options, servers=1)
+    found = fit([burst, alone], PLACES, servers=1)
     assert (evidence(found).limit, values(found)["servers"]) == ("pool", 4)
     service_s = float(values(found)["service_s"])
     for think_s in (4e-3, 12e-3, 18e-3):
@@ -279,9 +279,8 @@ def test_a_pool_is_fitted_by_its_places_and_predicts_other_loads(others: float) 
 
 def test_neighbours_are_part_of_the_interval() -> None:
     """A hog of 1 ms that others leave one of two processors."""
-    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
     burst = traced(1000.0, clients=16, busy=2.0, own=1.0, crowd=15.0)
-    found = fit([burst], options, servers=2)
+    found = fit([burst], PLACES, servers=2)
     assert evidence(found).limit == "processors"
     assert evidence(found).available == pytest.approx(1.0)
     assert evidence(found).neighbours == pytest.approx(0.5)
@@ -290,7 +289,7 @@ def test_neighbours_are_part_of_the_interval() -> None:
     assert low < 0.8e-3
     assert high > 1.2e-3
     quiet = traced(2000.0, clients=16, busy=2.0, own=2.0, crowd=14.0)
-    assert fit([quiet], options, servers=2).alternatives == ()
+    assert fit([quiet], PLACES, servers=2).alternatives == ()
 
 
 def test_neighbours_that_leave_next_to_nothing_are_refused_with_what_to_do() -> None:
@@ -304,16 +303,101 @@ def test_half_a_processor_is_half_a_processor_and_throttling_is_named() -> None:
     quota = {"service.db.cpu.utilization": 0.98, "service.db.throttled_share": 0.4}
     own = 0.49 / 0.75
     burst = traced(600.0, clients=16, busy=own, own=own, crowd=8.0, more=quota)
-    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
-    found = fit([burst], options, servers=2)
+    found = fit([burst], PLACES, servers=2)
     assert evidence(found).limit == "quota"
     assert evidence(found).available == pytest.approx(0.5)
     assert values(found) == {"service_s": pytest.approx(1 / 600), "servers": 1}
 
 
+@pytest.mark.parametrize(("share", "limit"), [(0.98, "quota"), (0.5, "unknown")])
+def test_a_quota_is_known_by_its_used_share_where_no_kernel_counts_its_periods(
+    share: float, limit: str
+) -> None:
+    own = 0.5 * share / 0.75
+    burst = traced(600.0, clients=16, own=own, busy=own, more={"service.db.cpu.utilization": share})
+    assert evidence(fit([burst], PLACES, servers=2)).limit == limit
+    whole = traced(600.0, clients=16, more={"service.db.cpu.utilization": 0.75 * 0.3 / 2})
+    refuted = {one.name for one in evidence(fit([whole], PLACES, servers=2)).refuted}
+    assert "quota" not in refuted, "it may use the whole machine"
+
+
+def test_a_flush_under_a_mutex_is_a_disk_by_the_work_of_the_device() -> None:
+    """The figures of a server that writes and flushes one line under a mutex on a fast disk."""
+    device = {"service.db.blocked_mean": 0.38, "machine.disk.utilization": 0.63}
+    burst = traced(3624.0, clients=16, busy=0.78, own=0.79, more=device)
+    alone = traced(3302.0, clients=1, busy=0.54, own=0.55, more=device)
+    assert evidence(fit([burst, alone], PLACES, servers=2)).left == [("disk", 1)]
+    of_others = {**device, "service.db.blocked_mean": 0.0}
+    burst = traced(3624.0, clients=16, busy=0.78, own=0.79, more=of_others)
+    assert evidence(fit([burst, alone], PLACES, servers=2)).left == [("lock", 1)]
+
+
 def test_a_limit_that_is_undetermined_gives_an_interval_over_all_that_is_left() -> None:
-    options = DemandOptions(groups=["service.db", "program"], fit_servers=True)
-    found = fit([traced(1000.0, clients=16)], options, servers=2)
+    found = fit([traced(1000.0, clients=16)], PLACES, servers=2)
     assert evidence(found).limit == "unknown"
     for one, places in zip(found.alternatives, (1, 16), strict=True):
         assert one == {"service_s": pytest.approx(places * 1e-3), "servers": places}
+
+
+def opened(
+    rate: float, *, asked: float, own: float, response_s: float, **more: float
+) -> SourcePoint:
+    """Return a point of an open load, whose program takes many threads."""
+    seen = {"service.db.queue_s_per_op": 0.9 * (response_s - own / rate)}
+    seen |= {f"service.db.{name.replace('__', '.')}": value for name, value in more.items()}
+    point = traced(rate, clients=0, own=own, busy=own, response_s=response_s, more=seen)
+    return replace(point, config={"rate": asked}, offered={"throughput": asked})
+
+
+def open_low_load(demand_s: float) -> list[SourcePoint]:
+    """Return points of M/M/2 below its knee."""
+    return [
+        opened(rate, asked=rate, own=rate * demand_s, response_s=demand_s / (1.0 - busy**2))
+        for busy in (0.2, 0.4, 0.7)
+        for rate in [2.0 * busy / demand_s]
+    ]
+
+
+def fit_open(points: list[SourcePoint]) -> Found:
+    """Fit a model whose clients the sources do not have."""
+    wanted = target({"servers": 2})
+    config = {n: v for n, v in wanted.config.items() if n not in {"clients", "think_s"}}
+    wanted = replace(wanted, config=config, factors=("clients", "think_s"))
+    return ServiceDemand().fit(points, wanted, PLACES)
+
+
+def test_an_open_load_below_the_knee_gives_the_demand_and_a_rate_that_can_be_done() -> None:
+    found = fit_open(open_low_load(1e-3))
+    assert values(found) == {"service_s": pytest.approx(1e-3), "servers": 2}
+    assert evidence(found).limit == "processors"
+    assert evidence(found).capacity == pytest.approx(2000.0, rel=0.01)
+
+
+def test_open_arrivals_that_keep_one_processor_busy_do_not_show_that_two_would_work() -> None:
+    """An arrival may come just when the one before is done: no response time shows a queue."""
+    with pytest.raises(FitError, match="one at a time") as caught:
+        fit_open(open_low_load(1e-3)[:2])
+    assert "a rate that keeps more than one processor busy" in str(caught.value.cure)
+
+
+def test_an_open_load_that_a_full_server_does_not_reach_is_a_burst() -> None:
+    over = opened(1950.0, asked=2500.0, own=1.99, response_s=0.5, cpu__crowd_mean=30.0)
+    found = fit_open([*open_low_load(1e-3), over])
+    assert (evidence(found).basis, evidence(found).limit) == ("bursts", "processors")
+    assert evidence(found).capacity == 1950.0
+    pool = opened(1000.0, asked=1500.0, own=0.3, response_s=0.5)
+    alone = opened(100.0, asked=100.0, own=0.03, response_s=4.3e-3, queue_s_per_op=0.0)
+    found = fit_open([alone, pool])
+    assert (evidence(found).limit, values(found)["servers"]) == ("pool", 4)
+
+
+def test_a_load_program_too_slow_for_its_rate_is_the_limit_itself() -> None:
+    """It does 800 of 1500 while operations take no longer than at low load."""
+    slow = opened(800.0, asked=1500.0, own=0.8, response_s=1.1e-3)
+    with pytest.raises(FitError, match=r"of 1500 operations .* send 800 are done") as caught:
+        fit_open([*open_low_load(1e-3), slow])
+    assert "more processes" in str(caught.value.cure)
+    by_chance = replace(slow, observed={
+        **slow.observed, "throughput": Observed(value=800.0, standard_error=250.0)})  # fmt: skip
+    found = fit_open([*open_low_load(1e-3), by_chance])
+    assert evidence(found).basis == "low_load"

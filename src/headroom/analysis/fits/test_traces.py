@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from headroom.analysis.fits.low_load import repairman
-from headroom.analysis.fits.traces import Inside, Traces, judge
+from headroom.analysis.fits.loads import repairman
+from headroom.analysis.fits.traces import Inside, Traces, Unhurried, judge
 from headroom.analysis.run.own_processors import Processors
 
 CLIENTS = 16
@@ -74,6 +74,17 @@ def test_a_quota_that_throttles_limits_and_one_that_does_not_is_refuted() -> Non
     assert free.refuted[0].because == "not_throttled"
 
 
+@pytest.mark.parametrize("throttled", [None, 0.02, 0.3])
+def test_a_quota_limits_only_if_it_is_used_up(throttled: float | None) -> None:
+    """Without counters of periods, use alone decides; other limits come next if some is left."""
+    lock = replace(held(1, 4e-3), throttled=throttled)
+    below = judge(replace(lock, quota=0.6))
+    assert below.limit == "lock"
+    assert ("quota", "quota_free", 0.6) in [(o.name, o.because, o.value) for o in below.refuted]
+    full = judge(replace(lock, quota=0.9))
+    assert full.limit == ("lock" if throttled == 0.02 else "quota")
+
+
 def test_one_thread_that_always_works_is_the_limit() -> None:
     seen = replace(held(1, 0.5e-3), processors=machine(own=1.2), inside=None)
     assert judge(replace(seen, server=0.97)).left == [("thread", 1)]
@@ -86,6 +97,56 @@ def test_a_server_and_a_load_program_that_both_always_work_are_not_told_apart() 
 
 def test_a_flush_under_a_mutex_is_a_disk_not_a_lock() -> None:
     assert judge(replace(held(1, 0.3e-3), blocked=0.9)).left == [("disk", 1)]
+
+
+@pytest.mark.parametrize(
+    ("device", "left"),
+    [(0.62, [("disk", 1)]), (0.4, [("lock", 1), ("disk", 1)]), (0.1, [("lock", 1)])],
+)
+def test_what_one_operation_at_a_time_holds_is_a_device_if_that_works_most_of_the_time(
+    device: float, left: list[tuple[str, int]]
+) -> None:
+    """A flush under a mutex that takes the device and a processor: D state at 40%."""
+    judged = judge(replace(held(1, 1e-3), blocked=min(device, 0.4), device=device))
+    assert judged.left == left
+    held_by_four = judge(replace(held(4, 4e-3), blocked=0.4, device=device))
+    assert held_by_four.limit == "pool", "a device that works for some of them holds no four"
+
+
+def test_one_that_holds_a_lock_and_waits_for_a_processor_of_neighbours_is_undetermined() -> None:
+    """Seen: a flush under a mutex beside neighbours that leave 0.2 of two processors."""
+    crowded = machine(own=0.2, others=1.8, crowd=0.96)
+    judged = judge(replace(held(1, 1e-3), processors=crowded))
+    assert judged.left == [("lock", 1), ("processors", 1)]
+    assert "processors" not in {one.name for one in judged.refuted}
+
+
+@pytest.mark.parametrize(
+    ("unaccepted", "limit"), [(11.9, "connections"), (0.0, "pool"), (None, "pool")]
+)
+@pytest.mark.parametrize("is_alone_known", [True, False])
+def test_connections_that_wait_to_be_accepted_tell_their_limit_from_a_pool(
+    unaccepted: float | None, limit: str, *, is_alone_known: bool
+) -> None:
+    """Truth: 4 of 16 connections are served, or 4 places are held by 16 that are."""
+    seen = replace(held(4, 4e-3), unaccepted=unaccepted)
+    judged = judge(seen if is_alone_known else replace(seen, inside=None))
+    is_told_apart = is_alone_known or limit == "connections"
+    assert judged.limit == (limit if is_told_apart else "unknown")
+    assert ("connections" in {one.name for one in judged.refuted}) == (unaccepted == 0.0)
+    assert not is_told_apart or judged.places == (4, 4)
+
+
+def test_what_is_slower_than_low_load_was_is_refuted() -> None:
+    """A lock of 1 ms would take 1 ms alone: 0.4 ms were measured, so that several run at a time."""
+    seen = replace(held(1, 1e-3), inside=None)
+    fast = Unhurried(clients=1, think_s=0.0, response_s=0.4e-3)
+    judged = judge(replace(seen, low=[fast]))
+    assert judged.left == []
+    assert [(one.name, one.because) for one in judged.refuted][-2:] == [
+        ("lock", "faster"), ("pool", "faster"),
+    ]  # fmt: skip
+    assert judge(replace(seen, low=[replace(fast, error=0.6)])).limit == "lock", "scatter"
 
 
 def test_threads_that_never_stop_hold_nothing() -> None:

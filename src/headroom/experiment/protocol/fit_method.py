@@ -154,6 +154,8 @@ class SourcePoint:
         Metric to its merged distribution, e.g. ``"class.read.service_s"``.
     counters
         Counter of the runs to its mean over the replications.
+    offered
+        Metric to what an open load asks of it, such as the rate of a load generator.
     visits
         How often the study came back to the point: groups of its replications that other
         measurements of the study separate in time.
@@ -166,6 +168,7 @@ class SourcePoint:
     observed: Mapping[str, Observed]
     distributions: Mapping[str, Counted] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
+    offered: Mapping[str, float] = field(default_factory=dict)
     visits: int = 1
 
 
@@ -300,16 +303,19 @@ class ShareEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
 
 
 LimitName: TypeAlias = Literal[
-    "processors", "quota", "thread", "client", "disk", "lock", "pool", "unknown", ""
+    "processors", "quota", "thread", "client", "disk", "lock", "pool", "connections", "unknown", ""
 ]
 """What limits bursts: processors of the machine, the quota of a service, one thread of it, the load
-program, a device, what one or several operations hold at a time; undetermined; not asked."""
+program, a device, what one or several operations hold at a time, connections that are served at a
+time; undetermined; not asked."""
 RefutedCode: TypeAlias = Literal[
-    "idle", "no_crowd", "not_throttled", "thread_idle", "not_blocked", "no_waits", "places"
-]
+    "idle", "no_crowd", "not_throttled", "quota_free", "thread_idle", "not_blocked", "device_works",
+    "accepted", "no_waits", "places", "faster"
+]  # fmt: skip
 """Processors have time left; others fill them, and no thread that is measured waits for one; the
-quota holds nothing back; the busiest thread has time left; no thread waits for a device; threads
-hardly wait at all; Little's law gives another number of places."""
+quota holds nothing back, or is not used up; the busiest thread has time left; no thread waits for a
+device; a device works most of the time; every connection is accepted; threads hardly wait at all;
+Little's law gives another number of places; operations at low load took less time than it says."""
 
 
 class Refuted(msgspec.Struct, frozen=True, kw_only=True):
@@ -338,6 +344,8 @@ class ServiceEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind
     """Processors that others and the quota leave; None if unknown."""
     neighbours: float | None = None
     """Share of the processors that others take, None if not notable."""
+    capacity: float | None = None
+    """Operations per second that the server can do, of an open load; None if not asked."""
 
 
 FitEvidence: TypeAlias = LeastSquaresEvidence | ShareEvidence | ServiceEvidence
@@ -444,7 +452,10 @@ class FitsDemands(Protocol):
     def model_config(
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
-        """Return the parameters of the target's model when it represents a source point."""
+        """Return the parameters of the target's model when it represents a source point.
+
+        Empty if the model does not describe the load of the point.
+        """
         ...
 
 

@@ -14,6 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headroom.recording.observers.machine import stalled, waiting_connections
+
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
@@ -41,6 +43,8 @@ class Group:
         Returns the numbers of its living processes.
     folders
         Control groups by controller, if it has any.
+    ports
+        TCP ports of this machine on which it listens.
 
     Attributes
     ----------
@@ -52,6 +56,7 @@ class Group:
 
     members: Callable[[], Collection[int]]
     folders: Mapping[str, Path] = field(default_factory=dict)
+    ports: Collection[int] = ()
     threads_s: dict[int, dict[int, float]] = field(default_factory=dict)
     queues_s: dict[int, dict[int, float]] = field(default_factory=dict)
     _last: dict[int, dict[str, float]] = field(default_factory=dict)
@@ -72,6 +77,8 @@ class Group:
         ended = {**self._gone}
         ended["cpu_s"] = max(ended.get("cpu_s", 0.0), reaped_s - self._reaped_before_s)
         totals = {name: value + ended.get(name, 0.0) for name, value in now.items()}
+        if self.ports and (waiting := waiting_connections(self.ports)) is not None:
+            totals["accept_queue"] = waiting
         return totals | self._of_folders()
 
     def _process(self, pid: int) -> dict[str, float]:
@@ -114,6 +121,7 @@ class Group:
     def _of_folders(self) -> dict[str, float]:
         totals: dict[str, float] = {}
         for folder in set(self.folders.values()):
+            totals |= stalled(folder / "io.pressure")
             with suppress(OSError):  # version 1
                 totals["cpu_s"] = float((folder / "cpuacct.usage").read_text()) / 1e9
             with suppress(OSError):

@@ -1,20 +1,26 @@
 """Totals of the whole machine, as the kernel of Linux keeps them.
 
-Source: proc(5) and the kernel's `Documentation/admin-guide/iostats.rst`.
+Source: proc(5) and the kernel's `Documentation/admin-guide/iostats.rst`; for stalls (PSI),
+`accounting/psi.rst`; for queues of connections, `networking/proc_net_tcp.rst`: `rx_queue` of a
+listening socket is the length of its accept queue.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 _PROC = Path("/proc")
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _SECTOR_BYTES = 512
+_LISTENS = "0A"
 _BUSY = {"user": (0, 1), "system": (2, 5, 6), "steal": (7,)}
 """Columns of a line `cpu` of /proc/stat; time of guests is in `user` already."""
 _WAIT = 4
 _DISK = re.compile(r"^(?!loop|ram|zram|dm-|md)\S+$")
+_SOME = re.compile(r"^some .*total=(\d+)$", re.MULTILINE)
+DISK_BUSY = "disk_busy_s."
+"""Begin of the names of the times (s) in which a disk had work."""
 _MEMORY = re.compile(r"^(MemTotal|MemAvailable):\s+(\d+) kB", re.MULTILINE)
 
 
@@ -32,6 +38,7 @@ def machine_totals(proc: Path = _PROC) -> dict[str, float]:
     totals |= _network((proc / "net" / "dev").read_text(encoding="utf-8"))
     memory = dict(_MEMORY.findall((proc / "meminfo").read_text(encoding="ascii")))
     used_kib = float(memory["MemTotal"]) - float(memory["MemAvailable"])
+    totals |= stalled(proc / "pressure" / "io")
     events = _numbers((proc / "vmstat").read_text(encoding="ascii"))
     faults = {"faults": events.get("pgfault", 0.0), "major_faults": events.get("pgmajfault", 0.0)}
     return {**totals, **faults, "memory_bytes": 1024 * used_kib}
@@ -58,14 +65,27 @@ def _numbers(text: str) -> Mapping[str, float]:
 
 
 def _disks(text: str) -> dict[str, float]:
-    """Return the bytes of all whole disks: a partition is a disk's name and a number more."""
+    """Return the bytes of all whole disks, and how long each had work.
+
+    A partition is a disk's name and a number more.
+    """
     rows = {fields[2]: fields for fields in map(str.split, text.splitlines())}
     names = [name for name in rows if _DISK.match(name)]
     whole = [name for name in names if not any(_is_part(name, other) for other in names)]
     return {
         "disk_read_bytes": sum(_SECTOR_BYTES * float(rows[name][5]) for name in whole),
         "disk_write_bytes": sum(_SECTOR_BYTES * float(rows[name][9]) for name in whole),
+        **{f"{DISK_BUSY}{name}": float(rows[name][12]) / 1e3 for name in whole},
     }
+
+
+def stalled(file: Path) -> dict[str, float]:
+    """Return how long (s) some thread has waited for a device; empty if no kernel counts it."""
+    try:
+        found = _SOME.search(file.read_text(encoding="ascii"))
+    except OSError:  # the kernel was built or started without, or a container hides it
+        return {}
+    return {"stalled_s": float(found[1]) / 1e6} if found else {}
 
 
 def _is_part(name: str, disk: str) -> bool:
@@ -88,3 +108,21 @@ def _network(text: str) -> dict[str, float]:
         "net_receive_bytes": sum(float(row[0]) for row in rows),
         "net_send_bytes": sum(float(row[8]) for row in rows),
     }
+
+
+def waiting_connections(ports: Collection[int], net: Path = _PROC / "net") -> float | None:
+    """Return the connections that wait to be accepted at TCP ports; None if none is listening."""
+    found = None
+    for name in ("tcp", "tcp6"):
+        try:
+            with (net / name).open(encoding="ascii") as lines:
+                next(lines)
+                for line in lines:
+                    _, local, _, state, queues, *_ = line.split()
+                    if state != _LISTENS:
+                        break  # listening sockets come first: there may be very many others
+                    if int(local.rpartition(":")[2], 16) in ports:
+                        found = (found or 0.0) + int(queues.partition(":")[2], 16)
+        except (OSError, StopIteration):
+            continue
+    return found

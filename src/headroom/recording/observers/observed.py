@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from headroom.experiment.protocol.run import ResourceTable, TimeSamples
 from headroom.experiment.protocol.system import Metric
+from headroom.recording.observers.machine import DISK_BUSY
 from headroom.recording.observers.watch import AT, Look
 
 _FEWEST = 2
@@ -43,6 +44,7 @@ _OF_GROUP = {
     "busiest_thread.runnable_share": "Share of the time in which its busiest thread runs or waits "
     "for a processor",
 }
+_STALLED = "Share of the time in which some thread of it waits for a device"
 _UTILIZATION = ".utilization"
 BUSIEST = "busiest_thread"
 
@@ -86,6 +88,8 @@ class Observed:
             values[f"{group}.memory_bytes_max"] = max(memory)
             rates = _MACHINE_RATES if group == "machine" else _RATES
             values |= {f"{group}.{name}_per_s": gained[name] / length_s for name in rates}
+            if "stalled_s" in gained:
+                values[f"{group}.io.stalled_share"] = min(gained["stalled_s"] / length_s, 1.0)
             if group == "machine":
                 whole_s = self.cpus * length_s
                 shares = {name: total for name, (total, _) in _MACHINE_SHARES.items()}
@@ -97,6 +101,9 @@ class Observed:
                 runnable = [look.totals[group]["runnable"] for look in looks]
                 values["machine.runnable_mean"] = sum(runnable) / len(runnable)
                 values["machine.cpu.count"] = float(self.cpus)
+                disks = [time_s for name, time_s in gained.items() if name.startswith(DISK_BUSY)]
+                if disks:
+                    values["machine.disk.utilization"] = min(max(disks) / length_s, 1.0)
                 continue
             capacity = self.limits.get(group, float(self.cpus))
             values[f"{group}.cpu{_UTILIZATION}"] = gained["cpu_s"] / (capacity * length_s)
@@ -107,6 +114,10 @@ class Observed:
             values[f"{group}.cpu.crowd_mean"] = max(gained["queue_s"] - queue_s, 0.0) / length_s
             blocked = [look.totals[group].get("blocked", 0.0) for look in looks]
             values[f"{group}.blocked_mean"] = sum(blocked) / len(blocked)
+            queues = [look.totals[group].get("accept_queue") for look in looks]
+            known = [queue for queue in queues if queue is not None]
+            if known:
+                values[f"{group}.accept_queue_mean"] = sum(known) / len(known)
             if "throttled_s" in gained and group in self.limits:
                 values[f"{group}.throttled_share"] = gained["throttled_s"] / length_s
             if throughput:
@@ -181,6 +192,8 @@ def metrics_of(groups: Iterable[str], limited: Iterable[str], *, per_op: bool) -
         is_machine = group == "machine"
         memory = f"{group}.memory_bytes_max"
         yield Metric(name=memory, unit="B", better="low", description="Most memory in use")
+        name = f"{group}.io.stalled_share"
+        yield Metric(name=name, unit="1", better="low", description=_STALLED)
         for name, text in (_MACHINE_RATES if is_machine else _RATES).items():
             unit = "B/s" if name.endswith("bytes") else "1/s"
             yield Metric(name=f"{group}.{name}_per_s", unit=unit, description=text)
@@ -190,6 +203,8 @@ def metrics_of(groups: Iterable[str], limited: Iterable[str], *, per_op: bool) -
             text = "Mean number of threads that run or wait for a processor"
             yield Metric(name="machine.runnable_mean", unit="1", description=text)
             yield Metric(name="machine.cpu.count", unit="1", description="Processors")
+            text = "Share of the time in which the busiest disk has work"
+            yield Metric(name="machine.disk.utilization", unit="1", description=text)
             continue
         text = "Busy share of the processors that it may use"
         yield Metric(name=f"{group}.cpu{_UTILIZATION}", unit="1", description=text)
@@ -197,6 +212,8 @@ def metrics_of(groups: Iterable[str], limited: Iterable[str], *, per_op: bool) -
         yield Metric(name=f"{group}.{BUSIEST}{_UTILIZATION}", unit="1", description=text)
         for name, text in _OF_GROUP.items():
             yield Metric(name=f"{group}.{name}", unit="1", description=text)
+        text = "Mean number of connections that wait to be accepted"
+        yield Metric(name=f"{group}.accept_queue_mean", unit="1", description=text)
         if group in limited:
             text = "Share of the time in which its limit of processors held it back"
             yield Metric(name=f"{group}.throttled_share", unit="1", description=text)

@@ -109,7 +109,7 @@ class Service:
     """All its processes, to observe."""
 
     def __post_init__(self) -> None:
-        self.group = Group(self.processes, self.groups)
+        self.group = Group(self.processes, self.groups, tuple(self.place.ports.values()))
 
     def processes(self) -> list[int]:
         """Return the numbers of all living processes, the first one first."""

@@ -139,16 +139,34 @@ _LIMITS: dict[LimitName, str] = {
     "disk": "a disk",
     "lock": "what one operation at a time holds (a lock)",
     "pool": "what {places} operations at a time hold (a pool, or a limit of connections)",
+    "connections": "a limit of {places} connections",
 }
 _REFUTED: dict[RefutedCode, str] = {
     "idle": "the machine's were {value:.0%} busy",
     "no_crowd": "others fill them, and {value:.2g} threads that are measured wait for one",
     "not_throttled": "it held back {value:.0%} of the time",
+    "quota_free": "{value:.0%} of it was used",
     "thread_idle": "its busiest thread worked or waited for a processor {value:.0%} of the time",
     "not_blocked": "{value:.2g} threads waited for a device",
+    "device_works": "a device worked {value:.0%} of the time, while its threads waited for one",
+    "accepted": "{value:.2g} connections waited to be accepted",
     "no_waits": "its threads stop {value:.2g} times in an operation",
     "places": "throughput times response time at low load is {value:.3g}",
+    "faster": "operations at low load took {value:.0%} of the time that it says",
 }
+
+
+_CAUTIONS: dict[LimitName, str] = {
+    "quota": "until it is used up, response times are shorter than predicted",
+    "client": "predicted response times include waits inside the load program",
+}
+_DECIDES: dict[LimitName, str] = {
+    "processors": "the same burst without the other programs decides",
+    "pool": "one client without think time, fitted with the bursts, decides",
+    "disk": "the same burst with its files in memory (tmpfs) decides",
+    "client": "the same burst from two load programs decides",
+}
+"""The run that decides between several limits: that of the first which is left."""
 
 
 def limit_words(one: FitSet) -> str:
@@ -174,17 +192,23 @@ def closest_words(one: FitSet) -> str:
 
 
 def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
-    if evidence.basis == "low_load":
-        if evidence.limit:
-            yield f"the first limit is {_LIMITS[evidence.limit]}"
-        if evidence.background is None:
-            yield "there are fewer than three loads, so background counts as demand"
-        else:
-            yield f"background keeps {evidence.background:.2g} processors busy"
-        return
+    yield from _of_low_load(evidence) if evidence.basis == "low_load" else _of_bursts(evidence)
+    if evidence.capacity is not None:
+        yield f"the server can do {evidence.capacity:.4g} operations per second"
+
+
+def _of_low_load(evidence: ServiceEvidence) -> Iterator[str]:
+    if evidence.limit:
+        yield f"the first limit is {_LIMITS[evidence.limit]}"
+    if evidence.background is None:
+        yield "there are fewer than three loads, so background counts as demand"
+    else:
+        yield f"background keeps {evidence.background:.2g} processors busy"
+
+
+def _of_bursts(evidence: ServiceEvidence) -> Iterator[str]:
     if evidence.limit in _LIMITS:
-        places = " or ".join(str(count) for _, count in evidence.left)
-        yield f"the bursts are limited by {_LIMITS[evidence.limit].format(places=places)}"
+        yield f"the bursts are limited by {_limit(evidence)}"
     else:
         yield f"what limits the bursts is undetermined{_left(evidence)}"
     if evidence.busy is not None:
@@ -195,7 +219,9 @@ def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
             f"{evidence.available or 0.0:.2g}"
         )
     elif evidence.limit == "quota" and evidence.available is not None:
-        yield f"it allows {evidence.available:.2g} processors and throttles"
+        yield f"it allows {evidence.available:.2g} processors, and they are used up"
+    if evidence.limit in _CAUTIONS:
+        yield _CAUTIONS[evidence.limit]
     if evidence.refuted:
         yield "not " + ", not ".join(
             f"{_LIMITS[one.name].format(places='several')}: "
@@ -204,10 +230,21 @@ def _service_clauses(evidence: ServiceEvidence) -> Iterator[str]:
         )
 
 
+def _limit(evidence: ServiceEvidence) -> str:
+    """Return the limit with its places, as far as the traces tell it from others."""
+    if evidence.limit == "disk" and [count for _, count in evidence.left] == [1]:
+        return f"{_LIMITS['disk']} that one operation at a time uses, as under a lock"
+    places = " or ".join(str(count) for _, count in evidence.left)
+    text = _LIMITS[evidence.limit].format(places=places)
+    is_accepted = any(one.because == "accepted" for one in evidence.refuted)
+    return text.replace(", or a limit of connections", "") if is_accepted else text
+
+
 def _left(evidence: ServiceEvidence) -> str:
     """Return what may limit, and the run that would decide."""
     if not evidence.left:
         return ": nothing that was observed is full"
     names = [_LIMITS[name].format(places=f"up to {count}") for name, count in evidence.left]
-    decides = "one client without think time, fitted with the bursts, decides"
+    left = {name for name, _ in evidence.left}
+    decides = next((text for name, text in _DECIDES.items() if name in left), _DECIDES["pool"])
     return f": {' or '.join(names)}; {decides}"

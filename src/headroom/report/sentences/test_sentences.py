@@ -661,13 +661,37 @@ def test_what_ifs() -> None:
         ),
         (
             ServiceEvidence(basis="bursts", limit="quota", left=[("quota", 1)], available=0.5),
-            "the quota of processors; it allows 0.5 processors and throttles",
+            "the quota of processors; it allows 0.5 processors, and they are used up",
         ),
         (
             ServiceEvidence(basis="bursts", limit="unknown", left=[("lock", 1), ("pool", 64)]),
             "undetermined: what one operation at a time holds (a lock) or what up to 64 operations "
             "at a time hold (a pool, or a limit of connections); one client without think time, "
             "fitted with the bursts, decides",
+        ),
+        (
+            ServiceEvidence(
+                basis="bursts",
+                limit="pool",
+                left=[("pool", 4)],
+                refuted=[Refuted(name="connections", because="accepted", value=0.0)],
+            ),
+            "limited by what 4 operations at a time hold (a pool); not a limit of several "
+            "connections: 0 connections waited to be accepted",
+        ),
+        (
+            ServiceEvidence(
+                basis="bursts",
+                limit="disk",
+                left=[("disk", 1)],
+                refuted=[Refuted(name="lock", because="device_works", value=0.62)],
+            ),
+            "limited by a disk that one operation at a time uses, as under a lock; not what one "
+            "operation at a time holds (a lock): a device worked 62% of the time",
+        ),
+        (
+            ServiceEvidence(basis="bursts", limit="unknown", left=[("lock", 1), ("disk", 1)]),
+            "with its files in memory (tmpfs) decides",
         ),
         (ServiceEvidence(basis="bursts", limit="unknown"), "nothing that was observed is full"),
         (ServiceEvidence(basis="low_load", background=0.02), "keeps 0.02 processors busy"),
