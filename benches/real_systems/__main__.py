@@ -54,17 +54,23 @@ def compiled(folder: Path, compilers: tuple[str, ...] = ("rustc", "go", "javac")
 def measure(case: str, folder: Path, programs: Path) -> None:
     """Measure one case: what a burst reaches, then all loads in its terms."""
     name, clients, state = case.rsplit("-", 2)
-    system = SYSTEMS[name]
     with neighbour(is_there=state == "busy"):
         first = folder / case / "burst"
         first.mkdir(parents=True, exist_ok=True)
-        burst = text(system, int(clients), programs, None)
+        burst = text(SYSTEMS[name], int(clients), programs, None)
         (first / "study.toml").write_text(burst, encoding="utf-8")
         run(first)
-        capacity = value(results(first)["server"]["points"][0], "throughput")
-        study = text(system, int(clients), programs, float(f"{capacity:.3g}"))
-        (folder / case / "study.toml").write_text(study, encoding="utf-8")
+        plan(case, folder, programs)
         run(folder / case, "--only", "server")
+
+
+def plan(case: str, folder: Path, programs: Path) -> None:
+    """Write the study of a case whose burst was measured."""
+    name, clients, _ = case.rsplit("-", 2)
+    burst = results(folder / case / "burst")["server"]["points"][0]
+    capacity = float(f"{value(burst, 'throughput'):.3g}")
+    study = text(SYSTEMS[name], int(clients), programs, capacity)
+    (folder / case / "study.toml").write_text(study, encoding="utf-8")
 
 
 @contextmanager
@@ -94,13 +100,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("cases", nargs="*", help="such as pool-16-busy")
     parser.add_argument("--judge", action="store_true", dest="is_judged", help="measure nothing")
     parser.add_argument("--print", action="store_true", dest="is_printed", help="only print")
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_intermixed_args(arguments)
     known = stored()
     if not chosen.is_printed:
         cases = chosen.cases or [case for case in CASES if chosen.is_judged or case not in known]
         programs = chosen.folder.resolve() / "programs"
         for case in cases:
-            if not chosen.is_judged:
+            if chosen.is_judged:
+                plan(case, chosen.folder, programs)
+            else:
                 measure(case, chosen.folder, compiled(programs))
             run(chosen.folder / case)
             known[case] = list(rows(chosen.folder / case))

@@ -105,5 +105,6 @@ where = {{ use = "{use}" }}
 groups = {_toml(groups)}
 fit_servers = true
 variation = "service_c2"
+delay = "delay_s"
 map = {{ users = "clients" }}
 """

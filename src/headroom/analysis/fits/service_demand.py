@@ -36,7 +36,7 @@ from headroom.analysis.fits.loads import load_of, repairman
 from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit
 from headroom.analysis.fits.seen_points import SeenPoint, seen_point
 from headroom.analysis.fits.traces import Judged, judge
-from headroom.analysis.fits.variation import variation_of
+from headroom.analysis.fits.variation import one_client_s, variation_of
 from headroom.analysis.run.own_processors import NOTABLE
 from headroom.analysis.statistics.intervals import t_quantile
 from headroom.experiment.protocol.fit_method import (
@@ -89,6 +89,9 @@ class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     variation: str = ""
     """Parameter that is the squared coefficient of variation of the time of an operation, from the
     95th percentile that one client sees; empty: the model has none."""
+    delay: str = ""
+    """Parameter that is the time of an operation outside what limits, of which one client sees the
+    sum; empty: the model has none."""
     flush: str = ""
     """Parameter that is the time of a flush of the log; empty: the model has none."""
     flush_metric: str = ""
@@ -101,7 +104,11 @@ class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     @property
     def fitted(self) -> tuple[str, ...]:
         """Parameters that the method finds."""
-        times = tuple(name for name in (self.demand, self.lock, self.flush, self.variation) if name)
+        times = tuple(
+            name
+            for name in (self.demand, self.lock, self.flush, self.variation, self.delay)
+            if name
+        )
         return (*times, self.servers) if self.fit_servers else times
 
 
@@ -166,7 +173,13 @@ class ServiceDemand:
             judged = judge(bursts[0].traces([o for o in seen if o not in bursts], servers))
             _check_load_program(bursts[0], judged)
             fitted = _from_bursts(
-                bursts, judged, servers=servers, flush_s=flush_s, options=wanted, target=target
+                bursts,
+                judged,
+                others=seen,
+                servers=servers,
+                flush_s=flush_s,
+                options=wanted,
+                target=target,
             )
         else:
             fitted = _from_low_load(seen, servers, wanted, target)
@@ -228,6 +241,7 @@ def _from_bursts(
     bursts: Sequence[SeenPoint],
     judged: Judged,
     *,
+    others: Sequence[SeenPoint],
     servers: float,
     flush_s: float,
     options: DemandOptions,
@@ -255,11 +269,16 @@ def _from_bursts(
             capacity=rate,
         )  # fmt: skip
     fewest, most = judged.places
+    alone_s = one_client_s(others) or 0.0
     if options.fit_servers and not target.is_replicate:
-        servers = float(fewest or servers)
+        servers = float(_likeliest(judged, rate * alone_s) or servers)
     demand_s = servers / rate
     alternatives: list[dict[str, Value]] = [
-        {options.demand: count / rate, options.servers: count}
+        {
+            options.demand: count / rate,
+            options.servers: count,
+            **({options.delay: max(alone_s - count / rate, 0.0)} if options.delay else {}),
+        }
         for count in (fewest, most)
         if options.fit_servers and fewest < most
     ]
@@ -268,6 +287,12 @@ def _from_bursts(
         demand_s=demand_s, servers=servers, evidence=evidence, alternatives=alternatives,
         used=bursts, capacity=rate,
     )  # fmt: skip
+
+
+def _likeliest(judged: Judged, busy: float) -> int:
+    """Return which of the places that are left is closest to those that one client's time fills."""
+    fewest, most = judged.places
+    return min(max(round(busy), fewest), most)
 
 
 def _rate(bursts: Sequence[SeenPoint]) -> float:
@@ -398,6 +423,9 @@ def _parameters(
     if options.variation:
         limit, demand_s = fitted.evidence.limit, values[options.demand]
         values |= {options.variation: variation_of(seen, limit, demand_s)}
+    if options.delay:
+        alone_s = one_client_s(seen) or 0.0
+        values |= {options.delay: max(alone_s - fitted.demand_s, 0.0)}
     for name, value in values.items():
         yield FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
     if options.fit_servers:

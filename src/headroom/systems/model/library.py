@@ -141,6 +141,16 @@ def interactive(
             description="Squared coefficient of variation of the service time",
         ),
     ] = 1.0,
+    delay_s: Annotated[
+        float,
+        parameter(
+            unit="s",
+            low=0,
+            high=86_400,
+            source=_TEXTBOOK,
+            description="Time of a request outside the servers, where nobody waits",
+        ),
+    ] = 0.0,
 ) -> Model:
     """Return users at terminals who share servers with one queue: think, ask, wait, think again.
 
@@ -153,6 +163,8 @@ def interactive(
     model = Model("interactive", time_unit=unit)
     server = model.station("server", servers=servers)
     request = model.program("request")
+    if delay_s:
+        request.delay(delay_s / unit_s)
     request.use(server, from_moments(service_s / unit_s, service_c2))
     think = exponential(think_s / unit_s) if think_s else None
     model.closed_class("users", request, population=users, think=think)
