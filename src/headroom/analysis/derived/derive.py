@@ -148,6 +148,8 @@ def _no_value(planned: PlannedDerived, found: Cell, levels: Mapping[str, Value])
     if found.is_known:
         return None
     code = _NO_VALUE.get(planned.operation, "zero_divisor")
+    if planned.operation == "function" and np.isposinf(found.value):
+        code = "saturated"
     return NoValue(code=code, quantity=planned.spec.of, levels=dict(levels))
 
 

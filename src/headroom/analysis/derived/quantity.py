@@ -5,7 +5,7 @@ Invariant: a cell without a value says why; a value that is not finite is none.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -37,9 +37,10 @@ class Cell:
     is_known: bool = True
 
     def sample(self) -> Sample | None:
-        """Return the value as claims and limits take it."""
+        """Return the value as claims and limits take it; infinite if it grows without bound."""
         if not self.is_known:
-            return None
+            is_unbounded = self.missing is not None and self.missing.code == "saturated"
+            return Sample(values=np.array([inf])) if is_unbounded else None
         spread = None if self.parts is None else spread_of_parts(self.parts)
         return Sample(values=np.array([self.value]), centre="pooled", pooled=self.value,
                       spread=spread, parts=self.parts)  # fmt: skip
@@ -47,7 +48,7 @@ class Cell:
     def result(self) -> DerivedValue:
         """Return the value as results state it."""
         sample = self.sample()
-        found = None if sample is None else sample.interval()
+        found = None if sample is None or sample.is_unbounded else sample.interval()
         return DerivedValue(
             levels=dict(self.levels),
             value=None if found is None else found.value,
