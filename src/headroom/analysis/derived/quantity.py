@@ -70,7 +70,7 @@ def measured_cell(
     statistic: Statistic,
     absent: Absent | None = None,
     is_fitted: bool = False,
-    recordings: str = "",
+    together: str = "",
 ) -> Cell:
     """Return the cell of a metric at a point.
 
@@ -86,9 +86,10 @@ def measured_cell(
         Why there are no results, where that is known.
     is_fitted
         Whether the point is a prediction with fitted parameters.
-    recordings
-        Name of the recordings that all points replay, one in each replication; empty for runs of
-        the point's own. What a recording moves is one part, common to the points.
+    together
+        Name of what the replications of equal number have in common at all points: a recording
+        that they replay, or a block in which they were measured; empty if there is nothing. What
+        it moves is one part, common to the points.
     """
     if sample is None or sample.is_unbounded:
         is_saturated = sample is not None or (absent is not None and absent.code == "saturated")
@@ -105,11 +106,11 @@ def measured_cell(
         reason = NoInterval(code="fitted_parts")
     elif sample.degrees < 1:
         reason = NoInterval(code="one_replication")
-    elif recordings and sample.centre == "mean" and sample.spread is None:
+    elif together and sample.centre == "mean" and sample.spread is None:
         count = sample.count
         moves = (sample.values - sample.value) / sqrt(count * (count - 1))
         parts = {
-            f"{recordings} {number}": Part(float(move), sample.degrees, recordings)
+            f"{together} {number}": Part(float(move), sample.degrees, together)
             for number, move in enumerate(moves)
         }
     elif sample.centre == "median":

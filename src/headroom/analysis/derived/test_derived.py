@@ -207,7 +207,7 @@ def test_points_that_replay_the_same_recordings_are_compared_recording_by_record
     sides = [
         measured_cell(
             {"size": size, "table": 1}, Sample(values=found),
-            name=str(size), quantity="run_s", statistic="centre", recordings="of the program",
+            name=str(size), quantity="run_s", statistic="centre", together="of the program",
         )
         for size, found in ((64, first), (128, first * ratios))
     ]  # fmt: skip
