@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headroom.analysis.answer.numbers import bounded
+from headroom.analysis.answer.asks.cells import cells_of
 from headroom.analysis.answer_evidence import (
     Bounded,
     Level,
@@ -19,7 +19,7 @@ from headroom.analysis.answer_evidence import (
     Target,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, LimitCrossing, PointResult
+from headroom.analysis.results import ExperimentResult, LimitCrossing
 
 
 def target_of(experiment: ExperimentResult) -> Target | Undecided | None:
@@ -88,12 +88,6 @@ def _of_curve(limits: Sequence[LimitCrossing], experiment: ExperimentResult) -> 
     state = (
         "broken" if first.state == "breaks" and kept == "between" and not kept_at else first.state
     )
-    points = {
-        float(point.levels[first.factor]): point
-        for point in experiment.points
-        if first.factor in point.levels
-        and all(point.levels.get(name) == level for name, level in first.where.items())
-    }
     level = _level(first, experiment, kept, kept_at)
     headroom = None
     if first.headroom is not None:
@@ -110,7 +104,7 @@ def _of_curve(limits: Sequence[LimitCrossing], experiment: ExperimentResult) -> 
         is_open=first.evidence.is_cut and kept == "below" and first.level_high in undecided,
         kept=kept,
         is_resource=first.is_resource,
-        value=_value(points.get(float(level.value)), first.metric),
+        value=_value(level, first, experiment),
         kept_at=kept_at,
         beyond=beyond,
         undecided=sorted(undecided),
@@ -154,9 +148,11 @@ def _beyond(
     return [*below[-1:], *above[:1]]
 
 
-def _value(point: PointResult | None, metric: str) -> Bounded | None:
-    known = point.estimates.get(metric) if point is not None else None
-    return None if known is None else bounded(known)
+def _value(level: Level, limit: LimitCrossing, experiment: ExperimentResult) -> Bounded | None:
+    """Return the value of a metric, or derived quantity, at a level; None if it was not run."""
+    at = {**limit.where, level.factor: level.value}
+    cells = cells_of(experiment, limit.metric)
+    return next((one.value for one in cells if at.items() <= one.levels.items()), None)
 
 
 def _bound(found: LimitCrossing) -> float:
