@@ -37,9 +37,7 @@ class Analysed:
         """Whether its parameters cannot be fitted, so that none of its runs is left to do."""
         return self.experiment.fit is not None and self.experiment.fit.is_refused
 
-    def cells(
-        self, quantity: str, statistic: Statistic, *, is_paired: bool = False
-    ) -> list[Cell]:
+    def cells(self, quantity: str, statistic: Statistic, *, is_paired: bool = False) -> list[Cell]:
         """Return the values of a derived quantity, or of a metric at the points.
 
         Means of paired runs share what moves all runs of a block.

@@ -201,6 +201,24 @@ def test_intervals_of_ratios_and_norm_sums_cover(law: str, centre: Centre) -> No
     assert hits.min() / trials >= (0.93 if law == "normal" else 0.91)  # skewness costs 2%
 
 
+def test_a_function_without_bound_is_saturated_and_breaks_every_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def endless(values: Sequence[float], *_: object) -> list[float]:
+        return [float("inf") if value > 2.0 else value for value in values]
+
+    monkeypatch.setattr(plug_ins, "find", lambda *_, **__: endless)
+    plan = planned("function", function="endless")
+    known, *_, saturated = derive(plan, cells(exact()), [])
+    assert known.result().value == 2.0
+    assert saturated.missing is not None
+    assert saturated.missing.code == "saturated"
+    assert saturated.result().value is None
+    sample = saturated.sample()
+    assert sample is not None
+    assert sample.is_unbounded
+
+
 def test_points_that_replay_the_same_recordings_are_compared_recording_by_recording() -> None:
     """Recordings differ by half, the ratio by a hundredth; its interval is that of the ratios."""
     first, ratios = np.array([1.0, 1.5, 1.2]), np.array([0.95, 0.96, 0.94])

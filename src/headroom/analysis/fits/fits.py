@@ -270,8 +270,10 @@ def _described_fit(
     own = [
         experiment.system.name,
         # A command cannot be written down without the levels of its factors.
-        [experiment.system.fingerprint({**point.levels, **target.config})
-         for point in experiment.points[:1]],
+        [
+            experiment.system.fingerprint({**point.levels, **target.config})
+            for point in experiment.points[:1]
+        ],
         msgspec.to_builtins(experiment.spec.fit),
         dict(where),
         dict(target.config),

@@ -53,7 +53,7 @@ def pool_response(
     return [_response_s(every[:pool], arrivals) for pool in pools]
 
 
-def pool_share(
+def pool_speed(
     values: Sequence[float], levels: Sequence[Levels], options: Mapping[str, Any]
 ) -> list[float]:
     """Return the best mean response time over that of each pool: 1 is best, 0 is saturated.
@@ -64,7 +64,7 @@ def pool_share(
     --------
     >>> at = [{"pool": 1}, {"pool": 2}, {"pool": 4}]
     >>> options = {"factor": "pool", "share": 0.5}
-    >>> [round(share, 2) for share in pool_share([100.0, 200.0, 200.0], at, options)]
+    >>> [round(speed, 2) for speed in pool_speed([100.0, 200.0, 200.0], at, options)]
     [0.0, 1.0, 1.0]
     """
     responses = pool_response(values, levels, options)
