@@ -7,6 +7,7 @@ Invariant: a level is called kept, or broken, only if its whole interval says so
 """
 
 from collections.abc import Sequence
+from math import ceil
 
 import msgspec
 
@@ -120,7 +121,8 @@ def _level(
     found: LimitCrossing, experiment: ExperimentResult, kept: str, kept_at: Sequence[float]
 ) -> Level:
     """Return the level that a statement names: of a break, or the lowest that is enough."""
-    unit = next((one.unit for one in experiment.factors if one.name == found.factor), "1")
+    axis = next((one for one in experiment.factors if one.name == found.factor), None)
+    unit = "1" if axis is None else axis.unit
     low, high = found.level_low, found.level_high
     if found.state != "breaks":
         at, low, high = found.evidence.at, None, None
@@ -134,6 +136,8 @@ def _level(
         at = found.level if found.level is not None else low
     if at is None:
         raise AssertionError(f"the limit of {found.metric} has no level")
+    if found.is_resource and axis is not None and all(isinstance(x, int) for x in axis.levels):
+        at, low, high = (None if end is None else float(ceil(end)) for end in (at, low, high))
     return Level(factor=found.factor, unit=unit, value=at, low=low, high=high)
 
 

@@ -101,10 +101,10 @@ def study_of(folder: Path, rate: str) -> Path:
 @pytest.mark.parametrize(
     ("rate", "beyond"),
     [
-        # Eight processors: at 70% of them, six connections would be busy 93% of the time.
+        # Eight processors: at 60% of them, six connections would be busy 80% of the time.
         ("100.0 * min(pool, 8)", [6]),
         # The same, but more than twelve transactions hinder each other.
-        ("100.0 * min(pool, 8) / (1.0 + 0.05 * max(pool - 12, 0))", [6, 16]),
+        ("100.0 * min(pool, 8) / (1.0 + 0.2 * max(pool - 12, 0))", [6, 16]),
     ],
 )
 def test_the_starter_finds_the_pool_of_a_known_database(

@@ -4,6 +4,6 @@
 \set teller random(1, 5)
 BEGIN;
 UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = :teller;
-\sleep 2 ms
+\sleep 4 ms
 UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :account;
 END;
