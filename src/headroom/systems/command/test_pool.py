@@ -99,19 +99,20 @@ def study_of(folder: Path, rate: str) -> Path:
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("rate", "beyond"),
+    ("rate", "beyond", "is_predicted"),
     [
         # Eight processors: at 60% of them, six connections would be busy 80% of the time.
-        ("100.0 * min(pool, 8)", [6]),
-        # The same, but more than twelve transactions hinder each other.
-        ("100.0 * min(pool, 8) / (1.0 + 0.2 * max(pool - 12, 0))", [6, 16]),
+        ("100.0 * min(pool, 8)", [6], True),
+        # The same, but more than twelve transactions hinder each other: real pools of 16 and 32
+        # work for a while, until a crowd fills them.
+        ("100.0 * min(pool, 8) / (1.0 + 0.2 * max(pool - 12, 0))", [6, 16], False),
     ],
 )
 def test_the_starter_finds_the_pool_of_a_known_database(
-    tmp_path: Path, rate: str, beyond: list[int]
+    tmp_path: Path, rate: str, beyond: list[int], *, is_predicted: bool
 ) -> None:
     result = hr.run(study_of(tmp_path / "mine", rate), processes=1)
     answer = result.answers[0]
     assert isinstance(answer.statement, Target)
     assert (answer.level, answer.statement.beyond) == (8, beyond)
-    assert result.holds, "the simulated pools respond as predicted"
+    assert result.holds is is_predicted, "the simulated pools respond as predicted"
