@@ -225,7 +225,8 @@ def test_points_that_replay_the_same_recordings_are_compared_recording_by_record
 ) -> None:
     """So are means of measured runs by their block, whose common drift then cancels.
 
-    Recordings differ by half, the ratio by a hundredth; its interval is that of the ratios."""
+    Recordings differ by half, the ratio by a hundredth; its interval is that of the ratios.
+    """
     first, ratios = np.array([1.0, 1.5, 1.2]), np.array([0.95, 0.96, 0.94])
     sides = [
         measured_cell(
