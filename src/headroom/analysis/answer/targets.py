@@ -137,7 +137,8 @@ def _level(
     if at is None:
         raise AssertionError(f"the limit of {found.metric} has no level")
     if found.is_resource and axis is not None and all(isinstance(x, int) for x in axis.levels):
-        at, low, high = (None if end is None else float(ceil(end)) for end in (at, low, high))
+        low, high = (None if end is None else float(ceil(end)) for end in (low, high))
+        at = float(ceil(at))
     return Level(factor=found.factor, unit=unit, value=at, low=low, high=high)
 
 
