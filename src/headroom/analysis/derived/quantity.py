@@ -35,12 +35,13 @@ class Cell:
     reason: NoInterval | None = None
     missing: NoValue | None = None
     is_known: bool = True
+    is_unbounded: bool = False
+    """Whether the quantity has no value because it grows without bound."""
 
     def sample(self) -> Sample | None:
         """Return the value as claims and limits take it; infinite if it grows without bound."""
         if not self.is_known:
-            is_unbounded = self.missing is not None and self.missing.code == "saturated"
-            return Sample(values=np.array([inf])) if is_unbounded else None
+            return Sample(values=np.array([inf])) if self.is_unbounded else None
         spread = None if self.parts is None else spread_of_parts(self.parts)
         return Sample(values=np.array([self.value]), centre="pooled", pooled=self.value,
                       spread=spread, parts=self.parts)  # fmt: skip
@@ -48,7 +49,7 @@ class Cell:
     def result(self) -> DerivedValue:
         """Return the value as results state it."""
         sample = self.sample()
-        found = None if sample is None or sample.is_unbounded else sample.interval()
+        found = None if sample is None or self.is_unbounded else sample.interval()
         return DerivedValue(
             levels=dict(self.levels),
             value=None if found is None else found.value,

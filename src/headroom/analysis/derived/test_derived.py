@@ -209,7 +209,7 @@ def test_a_function_without_bound_is_saturated_and_breaks_every_limit(
 
     monkeypatch.setattr(plug_ins, "find", lambda *_, **__: endless)
     plan = planned("function", function="endless")
-    known, *_, saturated = derive(plan, cells(exact()), [])
+    *_, known, _, saturated = derive(plan, cells(exact()), [])
     assert known.result().value == 2.0
     assert saturated.missing is not None
     assert saturated.missing.code == "saturated"
@@ -217,6 +217,11 @@ def test_a_function_without_bound_is_saturated_and_breaks_every_limit(
     sample = saturated.sample()
     assert sample is not None
     assert sample.is_unbounded
+    for pair in ([saturated], [known]), ([known], [saturated]):
+        (one,) = derive(planned("ratio_to", ratio_to=pair[1][0].levels), *pair)
+        assert one.missing is not None
+        assert one.missing.code == "saturated"
+        assert one.sample() is None, "a ratio may be anything"
 
 
 @pytest.mark.parametrize(("centre", "statistic"), [("mean", "centre"), ("median", "mean")])
