@@ -147,6 +147,8 @@ STARTERS: dict[str, tuple[Any, ...]] = {
     "machine --like server": ("enough", "balance", "throughput", *_NODES),
     # Measured, so wide ranges; n log n is 4.6.
     "command": ("value", "sort", "user_s", {"lines": 200_000}, {"lines": 50_000}, 1.5, 30),
+    # Two connections complete about half of what arrives.
+    "pool": ("target", "sweep", "throughput", {"pool": 16}, {"pool": 2}, 1.05, 6),
     "records": ("comparison", "nodes", "record_s", *_SIZES),
     "storage": ("target", "files", "transactions_per_s", *_SYNCS),
 }

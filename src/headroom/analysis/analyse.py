@@ -185,10 +185,10 @@ def _derive(analysed: Sequence[Analysed]) -> None:
             spec = planned.spec
             there = by_name.get(spec.to_experiment) if spec.to_experiment else one
             of = spec.divided_by or spec.of
-            source = one.cells(spec.of, spec.statistic)
+            source = one.cells(spec.of, spec.statistic, is_paired=spec.paired)
             other = source
             if there is not one or of != spec.of:
-                other = there.cells(of, spec.statistic) if there else []
+                other = there.cells(of, spec.statistic, is_paired=spec.paired) if there else []
             one.derived[planned.name] = derive(planned, source, other)
 
 

@@ -37,23 +37,27 @@ class Analysed:
         """Whether its parameters cannot be fitted, so that none of its runs is left to do."""
         return self.experiment.fit is not None and self.experiment.fit.is_refused
 
-    def cells(self, quantity: str, statistic: Statistic) -> list[Cell]:
-        """Return the values of a derived quantity, or of a metric at the points."""
+    def cells(self, quantity: str, statistic: Statistic, *, is_paired: bool = False) -> list[Cell]:
+        """Return the values of a derived quantity, or of a metric at the points.
+
+        Means of paired runs share what moves all runs of a block.
+        """
         if quantity in self.derived:
             return self.derived[quantity]
         name = self.experiment.spec.name
         system = self.experiment.system
         is_replayed = isinstance(system, Replays) and system.column is Column.MODEL
+        together = "recording" if is_replayed else "block" if is_paired else ""
         return [
             measured_cell(
                 point.levels,
                 samples.get(quantity),
                 name=f"{name} {point.key} {quantity} {statistic}",
                 quantity=quantity,
-                statistic=statistic,
+                statistic="mean" if is_paired else statistic,
                 absent=point.absent.get(quantity),
                 is_fitted=margin_of(point, quantity) is not None,
-                recordings=f"{name} recording" if is_replayed else "",
+                together=f"{name} {together}" if together else "",
             )
             for point, samples in zip(self.points, self.samples, strict=True)
         ]

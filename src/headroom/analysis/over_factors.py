@@ -100,7 +100,9 @@ def limits_of(analysed: Analysed, directions: Mapping[str, Direction]) -> Iterab
         if factor is None:
             continue
         if limit.metric in analysed.derived:
-            yield from _derived_limits(limit, factor, analysed)
+            yield from _derived_limits(
+                limit, factor, analysed, is_resource=directions.get(factor.name) == "resource"
+            )
             continue
         for where, places in _curves(analysed.points, factor):
             curve = {
@@ -135,14 +137,14 @@ def limits_of(analysed: Analysed, directions: Mapping[str, Direction]) -> Iterab
 
 
 def _derived_limits(
-    limit: Limit, factor: FactorSpec, analysed: Analysed
+    limit: Limit, factor: FactorSpec, analysed: Analysed, *, is_resource: bool
 ) -> Iterable[LimitCrossing]:
     """Yield where a limit of a derived quantity breaks."""
     cells = analysed.derived[limit.metric]
     unit = unit_of(limit.metric, analysed.experiment)
     for where, places in _curves(cells, factor):
         curve = {float(cells[place].levels[factor.name]): cells[place].sample() for place in places}
-        yield _crossing(limit, factor.name, where, curve, unit)
+        yield _crossing(limit, factor.name, where, curve, unit, is_resource=is_resource)
 
 
 def _crossing(

@@ -168,6 +168,16 @@ def test_a_break_whose_place_is_not_sure_has_its_range() -> None:
     )
 
 
+def test_a_resource_of_whole_numbers_is_named_by_whole_numbers() -> None:
+    """Cause: "between 4.90555429063 and 32 connections are enough"."""
+    known = over("agents", WAITS, resource=True, at_most=30.0)
+    (limit,) = known.limits
+    unsure = replace(limit, level=14.2, level_low=12.9, level_high=16.0, holds_at=None)
+    assert says(plain(replace(known, limits=[unsure]))).startswith(
+        "Between 13 and 16 agents are enough, most likely 15: "
+    )
+
+
 def test_of_several_limits_the_one_that_needs_most_decides() -> None:
     """Cause: only the first limit of an experiment was answered."""
     first = over("agents", WAITS, resource=True, at_most=100.0)

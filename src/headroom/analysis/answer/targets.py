@@ -7,10 +7,11 @@ Invariant: a level is called kept, or broken, only if its whole interval says so
 """
 
 from collections.abc import Sequence
+from math import ceil
 
 import msgspec
 
-from headroom.analysis.answer.numbers import bounded
+from headroom.analysis.answer.asks.cells import cells_of
 from headroom.analysis.answer_evidence import (
     Bounded,
     Level,
@@ -19,7 +20,7 @@ from headroom.analysis.answer_evidence import (
     Target,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, LimitCrossing, PointResult
+from headroom.analysis.results import ExperimentResult, LimitCrossing
 
 
 def target_of(experiment: ExperimentResult) -> Target | Undecided | None:
@@ -88,12 +89,6 @@ def _of_curve(limits: Sequence[LimitCrossing], experiment: ExperimentResult) -> 
     state = (
         "broken" if first.state == "breaks" and kept == "between" and not kept_at else first.state
     )
-    points = {
-        float(point.levels[first.factor]): point
-        for point in experiment.points
-        if first.factor in point.levels
-        and all(point.levels.get(name) == level for name, level in first.where.items())
-    }
     level = _level(first, experiment, kept, kept_at)
     headroom = None
     if first.headroom is not None:
@@ -110,7 +105,7 @@ def _of_curve(limits: Sequence[LimitCrossing], experiment: ExperimentResult) -> 
         is_open=first.evidence.is_cut and kept == "below" and first.level_high in undecided,
         kept=kept,
         is_resource=first.is_resource,
-        value=_value(points.get(float(level.value)), first.metric),
+        value=_value(level, first, experiment),
         kept_at=kept_at,
         beyond=beyond,
         undecided=sorted(undecided),
@@ -126,7 +121,8 @@ def _level(
     found: LimitCrossing, experiment: ExperimentResult, kept: str, kept_at: Sequence[float]
 ) -> Level:
     """Return the level that a statement names: of a break, or the lowest that is enough."""
-    unit = next((one.unit for one in experiment.factors if one.name == found.factor), "1")
+    axis = next((one for one in experiment.factors if one.name == found.factor), None)
+    unit = "1" if axis is None else axis.unit
     low, high = found.level_low, found.level_high
     if found.state != "breaks":
         at, low, high = found.evidence.at, None, None
@@ -140,6 +136,9 @@ def _level(
         at = found.level if found.level is not None else low
     if at is None:
         raise AssertionError(f"the limit of {found.metric} has no level")
+    if found.is_resource and axis is not None and all(isinstance(x, int) for x in axis.levels):
+        low, high = (None if end is None else float(ceil(end)) for end in (low, high))
+        at = float(ceil(at))
     return Level(factor=found.factor, unit=unit, value=at, low=low, high=high)
 
 
@@ -154,9 +153,11 @@ def _beyond(
     return [*below[-1:], *above[:1]]
 
 
-def _value(point: PointResult | None, metric: str) -> Bounded | None:
-    known = point.estimates.get(metric) if point is not None else None
-    return None if known is None else bounded(known)
+def _value(level: Level, limit: LimitCrossing, experiment: ExperimentResult) -> Bounded | None:
+    """Return the value of a metric, or derived quantity, at a level; None if it was not run."""
+    at = {**limit.where, level.factor: level.value}
+    cells = cells_of(experiment, limit.metric)
+    return next((one.value for one in cells if at.items() <= one.levels.items()), None)
 
 
 def _bound(found: LimitCrossing) -> float:

@@ -135,12 +135,13 @@ def _of_each(planned: PlannedDerived, group: Sequence[Cell], function: Vector) -
     cells = []
     for cell in group:
         if not cell.is_known:
-            cells.append(cell)
+            cells.append(replace(cell, is_unbounded=False))
             continue
         found = next(results)
         why = missing if found.is_known else _no_value(planned, found, cell.levels)
+        is_unbounded = planned.operation == "function" and bool(np.isposinf(found.value))
         cells.append(replace(found, levels=cell.levels, count=len(known), planned=len(group),
-                             missing=why))  # fmt: skip
+                             missing=why, is_unbounded=is_unbounded))  # fmt: skip
     return cells
 
 
@@ -148,6 +149,8 @@ def _no_value(planned: PlannedDerived, found: Cell, levels: Mapping[str, Value])
     if found.is_known:
         return None
     code = _NO_VALUE.get(planned.operation, "zero_divisor")
+    if planned.operation == "function" and np.isposinf(found.value):
+        code = "saturated"
     return NoValue(code=code, quantity=planned.spec.of, levels=dict(levels))
 
 

@@ -5,7 +5,7 @@ Invariant: a cell without a value says why; a value that is not finite is none.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -35,11 +35,13 @@ class Cell:
     reason: NoInterval | None = None
     missing: NoValue | None = None
     is_known: bool = True
+    is_unbounded: bool = False
+    """Whether the quantity has no value because it grows without bound."""
 
     def sample(self) -> Sample | None:
-        """Return the value as claims and limits take it."""
+        """Return the value as claims and limits take it; infinite if it grows without bound."""
         if not self.is_known:
-            return None
+            return Sample(values=np.array([inf])) if self.is_unbounded else None
         spread = None if self.parts is None else spread_of_parts(self.parts)
         return Sample(values=np.array([self.value]), centre="pooled", pooled=self.value,
                       spread=spread, parts=self.parts)  # fmt: skip
@@ -47,7 +49,7 @@ class Cell:
     def result(self) -> DerivedValue:
         """Return the value as results state it."""
         sample = self.sample()
-        found = None if sample is None else sample.interval()
+        found = None if sample is None or self.is_unbounded else sample.interval()
         return DerivedValue(
             levels=dict(self.levels),
             value=None if found is None else found.value,
@@ -69,7 +71,7 @@ def measured_cell(
     statistic: Statistic,
     absent: Absent | None = None,
     is_fitted: bool = False,
-    recordings: str = "",
+    together: str = "",
 ) -> Cell:
     """Return the cell of a metric at a point.
 
@@ -85,9 +87,10 @@ def measured_cell(
         Why there are no results, where that is known.
     is_fitted
         Whether the point is a prediction with fitted parameters.
-    recordings
-        Name of the recordings that all points replay, one in each replication; empty for runs of
-        the point's own. What a recording moves is one part, common to the points.
+    together
+        Name of what the replications of equal number have in common at all points: a recording
+        that they replay, or a block in which they were measured; empty if there is nothing. What
+        it moves is one part, common to the points.
     """
     if sample is None or sample.is_unbounded:
         is_saturated = sample is not None or (absent is not None and absent.code == "saturated")
@@ -104,11 +107,11 @@ def measured_cell(
         reason = NoInterval(code="fitted_parts")
     elif sample.degrees < 1:
         reason = NoInterval(code="one_replication")
-    elif recordings and sample.centre == "mean" and sample.spread is None:
+    elif together and sample.centre == "mean" and sample.spread is None:
         count = sample.count
         moves = (sample.values - sample.value) / sqrt(count * (count - 1))
         parts = {
-            f"{recordings} {number}": Part(float(move), sample.degrees, recordings)
+            f"{together} {number}": Part(float(move), sample.degrees, together)
             for number, move in enumerate(moves)
         }
     elif sample.centre == "median":

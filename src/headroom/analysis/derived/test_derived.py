@@ -13,7 +13,7 @@ from headroom.analysis.results import DerivedValue
 from headroom.analysis.statistics.intervals import Centre, Sample, contrast, ratio
 from headroom.experiment.protocol import plug_ins
 from headroom.experiment.study.plan import Operation, PlannedDerived
-from headroom.experiment.study.study import Derived
+from headroom.experiment.study.study import Derived, Statistic
 
 SIZES, TABLES = (64, 128, 256), (500, 5000)
 Values = Mapping[tuple[int, int], Sequence[float]]
@@ -201,13 +201,42 @@ def test_intervals_of_ratios_and_norm_sums_cover(law: str, centre: Centre) -> No
     assert hits.min() / trials >= (0.93 if law == "normal" else 0.91)  # skewness costs 2%
 
 
-def test_points_that_replay_the_same_recordings_are_compared_recording_by_recording() -> None:
-    """Recordings differ by half, the ratio by a hundredth; its interval is that of the ratios."""
+def test_a_function_without_bound_is_saturated_and_breaks_every_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def endless(values: Sequence[float], *_: object) -> list[float]:
+        return [float("inf") if value > 2.0 else value for value in values]
+
+    monkeypatch.setattr(plug_ins, "find", lambda *_, **__: endless)
+    plan = planned("function", function="endless")
+    *_, known, _, saturated = derive(plan, cells(exact()), [])
+    assert known.result().value == 2.0
+    assert saturated.missing is not None
+    assert saturated.missing.code == "saturated"
+    assert saturated.result().value is None
+    sample = saturated.sample()
+    assert sample is not None
+    assert sample.is_unbounded
+    for pair in ([saturated], [known]), ([known], [saturated]):
+        (one,) = derive(planned("ratio_to", ratio_to=pair[1][0].levels), *pair)
+        assert one.missing is not None
+        assert one.missing.code == "saturated"
+        assert one.sample() is None, "a ratio may be anything"
+
+
+@pytest.mark.parametrize(("centre", "statistic"), [("mean", "centre"), ("median", "mean")])
+def test_points_that_replay_the_same_recordings_are_compared_recording_by_recording(
+    centre: Centre, statistic: Statistic
+) -> None:
+    """So are means of measured runs by their block, whose common drift then cancels.
+
+    Recordings differ by half, the ratio by a hundredth; its interval is that of the ratios.
+    """
     first, ratios = np.array([1.0, 1.5, 1.2]), np.array([0.95, 0.96, 0.94])
     sides = [
         measured_cell(
-            {"size": size, "table": 1}, Sample(values=found),
-            name=str(size), quantity="run_s", statistic="centre", recordings="of the program",
+            {"size": size, "table": 1}, Sample(values=found, centre=centre),
+            name=str(size), quantity="run_s", statistic=statistic, together="of the program",
         )
         for size, found in ((64, first), (128, first * ratios))
     ]  # fmt: skip

@@ -268,7 +268,11 @@ def _described_fit(
     ]  # fmt: skip
     own = [
         experiment.system.name,
-        experiment.system.fingerprint(target.config),
+        # A command cannot be written down without the levels of its factors.
+        [
+            experiment.system.fingerprint({**point.levels, **target.config})
+            for point in experiment.points[:1]
+        ],
         msgspec.to_builtins(experiment.spec.fit),
         dict(where),
         dict(target.config),

@@ -13,7 +13,8 @@ distance of two order statistics over that of the same two ranks of a normal med
 Nominal 95% intervals of ratios and sums of norms covered 93% to 98% of normal and 92% to 98% of
 lognormal trials (coefficient of variation 0.3) with 8 replications. A single standardised value
 with noise as large as the effects covered 87% to 92%. Measured runs of one block count as
-independent: a drift of the machine common to a block makes intervals of ratios too wide.
+independent, unless they are `paired`: a drift of the machine common to a block makes intervals of
+ratios too wide.
 
 Invariant: a part with the same name is the same estimate.
 

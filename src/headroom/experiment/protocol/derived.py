@@ -23,7 +23,7 @@ class DerivedFunction(Protocol):
         levels: Sequence[Mapping[str, Value]],
         options: Mapping[str, Any],
     ) -> Sequence[float | None]:
-        """Return one value for each point, None if there is no value.
+        """Return one value for each point, None if there is no value, infinity if no bound.
 
         Parameters
         ----------

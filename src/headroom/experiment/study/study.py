@@ -364,6 +364,13 @@ class Derived(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             "measured runs, the mean of simulated ones."
         ),
     ] = "centre"
+    paired: Annotated[
+        bool,
+        Meta(
+            description="Of a metric: take the mean, and pair the runs of one block, which were "
+            "measured around each other, so that a drift of the machine cancels."
+        ),
+    ] = False
 
 
 class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

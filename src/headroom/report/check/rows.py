@@ -92,10 +92,12 @@ def _target(found: said.Target, experiment: ExperimentResult) -> Iterator[str]:
     }
     for level in found.kept_at:
         for limit in limits:
-            if level in points and _excess(points[level], limit) > 0.0:
+            if level in points and _excess(points[level], limit, experiment) > 0.0:
                 yield f"{limit.metric} is called kept at {factor} {level:g}, and its value is not"
     for level in found.beyond:
-        if level in points and all(_excess(points[level], one) <= 0.0 for one in limits):
+        if level in points and all(
+            _excess(points[level], one, experiment) <= 0.0 for one in limits
+        ):
             yield f"{factor} {level:g} is said to break a limit, and its values keep all"
     at, kept = found.level.value, [level for level in found.kept_at if level in points]
     if found.state != "breaks" or found.kept != "below" or not kept or not found.beyond:
@@ -104,14 +106,21 @@ def _target(found: said.Target, experiment: ExperimentResult) -> Iterator[str]:
         yield f"the limit is said to break at {factor} {at}, outside of the levels around it"
 
 
-def _excess(point: PointResult, limit: LimitCrossing) -> float:
+def _excess(point: PointResult, limit: LimitCrossing, experiment: ExperimentResult) -> float:
     """Return by how much a value breaks a limit; infinite where it grows without bound."""
-    known = point.estimates.get(limit.metric)
+    known = next((row[1] for row in _rows(experiment, limit.metric, point.levels)), None)
     if known is None:
-        return math.inf if point.saturation is not None else 0.0
+        is_endless = point.saturation is not None or any(
+            one.missing is not None and one.missing.code == "saturated"
+            for quantity in experiment.derived
+            if quantity.name == limit.metric
+            for one in quantity.values
+            if _is_at(one.levels, point.levels)
+        )
+        return math.inf if is_endless else 0.0
     if limit.at_most is not None:
-        return known.value - limit.at_most
-    return (limit.at_least or 0.0) - known.value
+        return known - limit.at_most
+    return (limit.at_least or 0.0) - known
 
 
 def _saturated(found: said.Saturated, experiment: ExperimentResult) -> Iterator[str]:
