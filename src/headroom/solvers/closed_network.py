@@ -149,7 +149,10 @@ def solve_by_laws(network: Network, reasons: Sequence[Reason]) -> Answer | None:
     if network.classes[0].joins:
         return None
     part = closed_part(network)
-    found = marie(part, [_law_at(network, row) for row in network.queues])
+    try:
+        found = marie(part, [_law_at(network, row) for row in network.queues])
+    except np.linalg.LinAlgError:  # rates too far apart for floating-point numbers
+        return None
     if found is None:
         return None
     _assert_bounds(part, found)

@@ -25,13 +25,19 @@ import msgspec
 import scipy
 
 from headroom.analysis.evidence import DemandKind
-from headroom.experiment.protocol.fit_method import DemandEvidence, Load
+from headroom.experiment.protocol.fit_method import DemandEvidence, LimitName, Load
 
 SATURATED = 0.9
 """Utilization from which a point without think time counts as a burst."""
 PAST_KNEE = 0.99
 """Utilization from which alternation helps: that of twice the clients of the knee. At the knee
 itself the demand differs from that of a burst by more than alternated runs scatter."""
+HELD: frozenset[LimitName] = frozenset(
+    {"quota", "thread", "client", "disk", "connections", "lock", "pool"}
+)
+"""Limits of which an operation holds a place: how long hardly depends on the load."""
+PAST_KNEE_HELD = 0.9
+"""The same for places: measured at 1.3 and 2 times the knee by `benches.real_systems`."""
 TOLERANCE = 1.02
 """Ratio to the highest and the lowest measured utilization that still counts as measured."""
 FARTHEST = 4.0
@@ -91,20 +97,28 @@ class Reach:
         Kind of evidence that the prediction rests on.
     measured, predicted
         Loads of the source points, and of the predicted point.
+    limit
+        What limits the source points, if the fit says so.
     """
 
     kind: DemandKind
     measured: Sequence[Load]
     predicted: Load
+    limit: LimitName = ""
 
     @property
     def error(self) -> DemandError:
-        """The published error of this kind."""
-        return published()[self.kind]
+        """The published error of this kind: the demand of what is held changes less with load."""
+        known = published()
+        held = known.get(f"{self.kind}-held") if self.limit in HELD else None
+        return held or known[self.kind]
 
 
 def reach_of(
-    predicted: Load, measured: Sequence[Load], declared: DemandEvidence = "automatic"
+    predicted: Load,
+    measured: Sequence[Load],
+    declared: DemandEvidence = "automatic",
+    limit: LimitName = "",
 ) -> Reach:
     """Return which evidence there is for a point.
 
@@ -121,13 +135,18 @@ def reach_of(
     ...     for n, u in ((96, 0.995), (96, 0.9), (48, 0.995), (8, 0.9))
     ... ]
     ['alternated-burst', 'target-burst', 'burst', 'low-load']
+    >>> nearly = Load(clients=96, think_s=0.1, utilization=0.95, servers=(2,))
+    >>> reach_of(nearly, burst).kind, reach_of(nearly, burst, limit="pool").kind
+    ('target-burst', 'alternated-burst')
     """
-    return Reach(
-        kind=_kind(predicted, measured, declared), measured=tuple(measured), predicted=predicted
-    )
+    past_knee = PAST_KNEE_HELD if limit in HELD else PAST_KNEE
+    kind = _kind(predicted, measured, declared, past_knee)
+    return Reach(kind=kind, measured=tuple(measured), predicted=predicted, limit=limit)
 
 
-def _kind(predicted: Load, measured: Sequence[Load], declared: DemandEvidence) -> DemandKind:
+def _kind(
+    predicted: Load, measured: Sequence[Load], declared: DemandEvidence, past_knee: float
+) -> DemandKind:
     if not measured or any(one.servers != predicted.servers for one in measured):
         return "low-load"
     bursts = [one for one in measured if one.clients != 1 and _is_burst(one)]
@@ -135,7 +154,7 @@ def _kind(predicted: Load, measured: Sequence[Load], declared: DemandEvidence) -
         measured = bursts  # one client shows what an operation costs, not a load
     if _is_within(predicted, measured) and not all(map(_is_burst, measured)):
         return "alternated" if _is_alternated(measured) else "measured"
-    return declared if declared != "automatic" else _found(predicted, measured)
+    return declared if declared != "automatic" else _found(predicted, measured, past_knee)
 
 
 def _is_within(predicted: Load, measured: Sequence[Load]) -> bool:
@@ -154,14 +173,14 @@ def _is_within(predicted: Load, measured: Sequence[Load]) -> bool:
     return predicted.think_s != 0.0 or any(one.think_s == 0.0 for one in measured)
 
 
-def _found(predicted: Load, measured: Sequence[Load]) -> DemandKind:
+def _found(predicted: Load, measured: Sequence[Load], past_knee: float) -> DemandKind:
     """Return the kind of evidence for a point beyond the measured loads."""
     if predicted.clients is None or not all(map(_is_burst, measured)):
         return "low-load"
     ratios = [(one.clients or 0) / predicted.clients for one in measured]
     near = [ratio for ratio in ratios if 1.0 / FARTHEST <= ratio <= FARTHEST]
     if near and all(ratio == 1.0 for ratio in near):
-        is_past_knee = predicted.utilization is not None and predicted.utilization >= PAST_KNEE
+        is_past_knee = predicted.utilization is not None and predicted.utilization >= past_knee
         return "alternated-burst" if is_past_knee and _is_alternated(measured) else "target-burst"
     return "burst" if near else "low-load"
 

@@ -36,9 +36,11 @@ from headroom.experiment.protocol.fit_method import (
     FitsDemands,
     FittedSet,
     HasPublishedErrors,
+    LimitName,
     Load,
     PlannedFit,
     PublishedError,
+    ServiceEvidence,
 )
 from headroom.experiment.protocol.kept_code import CodeNotRunError
 from headroom.experiment.protocol.system import Column, Parameter, Value
@@ -152,7 +154,8 @@ class Margins:
         answers = _Answers(model, config)
         load = _with_utilization(load_of(model.system, config), answers.best)
         is_measured = fitted.origin == "measured"
-        reach = reach_of(load, fitted.loads, declared) if is_measured else None
+        limit = _limit_of(fitted)
+        reach = reach_of(load, fitted.loads, declared, limit) if is_measured else None
         by_fit = answers.spread(fitted.found.alternatives, only=fitted.values)
         wrong = _wrong_demands(fitted, parameters, _half_width(reach)) if reach else []
         by_method = answers.spread(wrong, only=fitted.values)
@@ -160,6 +163,11 @@ class Margins:
             direct = Sides(_half_width(reach), _half_width(reach))
             by_method = dict.fromkeys(answers.best, direct)
         return cls(best=answers.best, fit=by_fit, method=by_method, load=load, reach=reach)
+
+
+def _limit_of(fitted: FittedSet) -> LimitName:
+    evidence = fitted.found.evidence
+    return evidence.limit if isinstance(evidence, ServiceEvidence) else ""
 
 
 def _with_utilization(load: Load, answers: Mapping[str, float]) -> Load:

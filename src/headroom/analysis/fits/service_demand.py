@@ -64,6 +64,8 @@ WORKING = ("processors", "thread", "client")
 HELD_UP = 0.25
 """Threads that wait for a processor, for each place of what limits, from which they hold it up."""
 SHORTEST_S = 1e-6
+NOTABLE_OUTSIDE = 0.05
+"""Share of the demand from which one client's time outside what limits counts."""
 
 
 class DemandOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -277,7 +279,7 @@ def _from_bursts(
         {
             options.demand: count / rate,
             options.servers: count,
-            **({options.delay: max(alone_s - count / rate, 0.0)} if options.delay else {}),
+            **({options.delay: _outside_s(alone_s, count / rate)} if options.delay else {}),
         }
         for count in (fewest, most)
         if options.fit_servers and fewest < most
@@ -287,6 +289,12 @@ def _from_bursts(
         demand_s=demand_s, servers=servers, evidence=evidence, alternatives=alternatives,
         used=bursts, capacity=rate,
     )  # fmt: skip
+
+
+def _outside_s(alone_s: float | None, demand_s: float) -> float:
+    """Return the time (s) of one client outside what limits; 0 where it is within the scatter."""
+    outside_s = (alone_s or 0.0) - demand_s
+    return outside_s if outside_s > NOTABLE_OUTSIDE * demand_s else 0.0
 
 
 def _likeliest(judged: Judged, busy: float) -> int:
@@ -424,8 +432,7 @@ def _parameters(
         limit, demand_s = fitted.evidence.limit, values[options.demand]
         values |= {options.variation: variation_of(seen, limit, demand_s)}
     if options.delay:
-        alone_s = one_client_s(seen) or 0.0
-        values |= {options.delay: max(alone_s - fitted.demand_s, 0.0)}
+        values |= {options.delay: _outside_s(one_client_s(seen), fitted.demand_s)}
     for name, value in values.items():
         yield FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
     if options.fit_servers:

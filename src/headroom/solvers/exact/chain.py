@@ -96,11 +96,14 @@ def solved(levels: Sequence[Level], *, is_endless: bool) -> Levels:
     """
     last = levels[-1]
     ratio = ratio_of(last) if is_endless else None
+    downs = [np.zeros_like(levels[0].within), *(level.down for level in levels[1:])]
     censored = last.within if ratio is None else last.within + ratio @ last.down
     steps: list[FloatArray] = []
     for place in range(len(levels) - 2, -1, -1):
+        censored = _balanced(censored, downs[place + 1])
         steps.append(levels[place].up @ np.linalg.inv(-censored))
-        censored = levels[place].within + steps[-1] @ levels[place + 1].down
+        censored = levels[place].within + steps[-1] @ downs[place + 1]
+    censored = _balanced(censored, downs[0])
     shares = [stationary(censored)]
     for step in reversed(steps):
         shares.append(shares[-1] @ step)
@@ -109,3 +112,14 @@ def solved(levels: Sequence[Level], *, is_endless: bool) -> Levels:
     found = Levels(shares, ratio)
     total = sum(float(share.sum()) for share in shares) + float(found.beyond()[0].sum())
     return Levels([share / total for share in shares], ratio)
+
+
+def _balanced(censored: FloatArray, down: FloatArray) -> FloatArray:
+    """Return the rates within a level, without those above, with exact sums.
+
+    A phase is left for another one or for a level below, by rates that are all positive. Their
+    difference with arrivals that are much faster would have no correct digit (Grassmann, Taksar and
+    Heyman 1985, Oper. Res. 33, 1107-1116).
+    """
+    rates = censored - np.diag(np.diag(censored))
+    return np.asarray(rates - np.diag(rates.sum(axis=1) + down.sum(axis=1)), dtype=np.float64)
