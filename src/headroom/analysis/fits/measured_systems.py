@@ -58,6 +58,6 @@ def closest_system(
 
 def _factor(measured: float, asked: object) -> float:
     """Return how far two sizes are apart, as a logarithm; 0 if one is unknown."""
-    if not isinstance(asked, int | float) or asked <= 0.0:
+    if not isinstance(asked, int | float) or min(measured, asked) <= 0.0:
         return 0.0
     return abs(math.log(measured / asked))
