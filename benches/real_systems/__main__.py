@@ -110,7 +110,7 @@ def main(arguments: Sequence[str]) -> int:
                 plan(case, chosen.folder, programs)
             else:
                 measure(case, chosen.folder, compiled(programs))
-            run(chosen.folder / case)
+            run(chosen.folder / case, "--only", "from_fit", "--only", "from_low")
             known[case] = list(rows(chosen.folder / case))
             print("\n".join(line_of(row) for row in known[case]), flush=True)
             store(known)
