@@ -241,8 +241,7 @@ SYSTEMS = {
 }  # fmt: skip
 
 MANY = (
-    "hog", "mutex", "two", "postgres-select", "postgres-hot", "mariadb-select", "redis-count",
-    "nginx-gzip-2", "go-work", "java-work",
+    "hog", "mutex", "postgres-select", "postgres-hot", "mariadb-select", "nginx-gzip-2", "go-work",
 )  # fmt: skip
 """Systems that are also tried with three times the clients."""
 CASES = (

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal, TypeAlias
 
 import msgspec
 import scipy
@@ -38,6 +39,10 @@ HELD: frozenset[LimitName] = frozenset(
 """Limits of which an operation holds a place: how long hardly depends on the load."""
 PAST_KNEE_HELD = 0.9
 """The same for places: measured at 1.3 and 2 times the knee by `benches.real_systems`."""
+SHORT_S = 250e-6
+"""Demand (s) below which the wake-ups of clients who think cost about as much as an operation."""
+DemandGroup: TypeAlias = Literal["", "held", "short"]
+"""Any demand; that of a place that operations hold; a short one that processors limit."""
 TOLERANCE = 1.02
 """Ratio to the highest and the lowest measured utilization that still counts as measured."""
 FARTHEST = 4.0
@@ -97,28 +102,27 @@ class Reach:
         Kind of evidence that the prediction rests on.
     measured, predicted
         Loads of the source points, and of the predicted point.
-    limit
-        What limits the source points, if the fit says so.
+    group
+        Demands that change with load in their own way.
     """
 
     kind: DemandKind
     measured: Sequence[Load]
     predicted: Load
-    limit: LimitName = ""
+    group: DemandGroup = ""
 
     @property
     def error(self) -> DemandError:
-        """The published error of this kind: the demand of what is held changes less with load."""
+        """The published error of this kind, and of the group if it has its own."""
         known = published()
-        held = known.get(f"{self.kind}-held") if self.limit in HELD else None
-        return held or known[self.kind]
+        return known.get(f"{self.kind}-{self.group}") or known[self.kind]
 
 
 def reach_of(
     predicted: Load,
     measured: Sequence[Load],
     declared: DemandEvidence = "automatic",
-    limit: LimitName = "",
+    group: DemandGroup = "",
 ) -> Reach:
     """Return which evidence there is for a point.
 
@@ -136,12 +140,25 @@ def reach_of(
     ... ]
     ['alternated-burst', 'target-burst', 'burst', 'low-load']
     >>> nearly = Load(clients=96, think_s=0.1, utilization=0.95, servers=(2,))
-    >>> reach_of(nearly, burst).kind, reach_of(nearly, burst, limit="pool").kind
+    >>> reach_of(nearly, burst).kind, reach_of(nearly, burst, group="held").kind
     ('target-burst', 'alternated-burst')
     """
-    past_knee = PAST_KNEE_HELD if limit in HELD else PAST_KNEE
+    past_knee = PAST_KNEE_HELD if group == "held" else PAST_KNEE
     kind = _kind(predicted, measured, declared, past_knee)
-    return Reach(kind=kind, measured=tuple(measured), predicted=predicted, limit=limit)
+    return Reach(kind=kind, measured=tuple(measured), predicted=predicted, group=group)
+
+
+def group_of(limit: LimitName, demand_s: float) -> DemandGroup:
+    """Return which demands change as this one does.
+
+    Examples
+    --------
+    >>> group_of("pool", 0.004), group_of("processors", 0.004), group_of("processors", 40e-6)
+    ('held', '', 'short')
+    """
+    if limit in HELD:
+        return "held"
+    return "short" if limit == "processors" and demand_s < SHORT_S else ""
 
 
 def _kind(

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from headroom.analysis.evidence import NoInterval
-from headroom.analysis.fits.demand_errors import Reach, reach_of
+from headroom.analysis.fits.demand_errors import DemandGroup, Reach, group_of, reach_of
 from headroom.analysis.fits.loads import load_of
 from headroom.analysis.fits.model_answers import ModelAnswers, answer_source
 from headroom.analysis.results import Estimate, LoadRange, Margin, PointResult, Prediction
@@ -36,7 +36,6 @@ from headroom.experiment.protocol.fit_method import (
     FitsDemands,
     FittedSet,
     HasPublishedErrors,
-    LimitName,
     Load,
     PlannedFit,
     PublishedError,
@@ -154,8 +153,8 @@ class Margins:
         answers = _Answers(model, config)
         load = _with_utilization(load_of(model.system, config), answers.best)
         is_measured = fitted.origin == "measured"
-        limit = _limit_of(fitted)
-        reach = reach_of(load, fitted.loads, declared, limit) if is_measured else None
+        group = _group_of(fitted)
+        reach = reach_of(load, fitted.loads, declared, group) if is_measured else None
         by_fit = answers.spread(fitted.found.alternatives, only=fitted.values)
         wrong = _wrong_demands(fitted, parameters, _half_width(reach)) if reach else []
         by_method = answers.spread(wrong, only=fitted.values)
@@ -165,9 +164,12 @@ class Margins:
         return cls(best=answers.best, fit=by_fit, method=by_method, load=load, reach=reach)
 
 
-def _limit_of(fitted: FittedSet) -> LimitName:
-    evidence = fitted.found.evidence
-    return evidence.limit if isinstance(evidence, ServiceEvidence) else ""
+def _group_of(fitted: FittedSet) -> DemandGroup:
+    found = fitted.found
+    if not isinstance(found.evidence, ServiceEvidence):
+        return ""
+    # The first parameter of a method of demands is the demand.
+    return group_of(found.evidence.limit, float(found.parameters[0].value))
 
 
 def _with_utilization(load: Load, answers: Mapping[str, float]) -> Load:

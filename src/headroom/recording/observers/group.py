@@ -59,6 +59,8 @@ class Group:
     ports: Collection[int] = ()
     threads_s: dict[int, dict[int, float]] = field(default_factory=dict)
     queues_s: dict[int, dict[int, float]] = field(default_factory=dict)
+    _switches: dict[int, dict[int, tuple[float, float]]] = field(default_factory=dict)
+    """Process to the voluntary and all switches of each of its threads, those that ended too."""
     _last: dict[int, dict[str, float]] = field(default_factory=dict)
     _gone: dict[str, float] = field(default_factory=dict)
     _reaped_before_s: float | None = None
@@ -102,21 +104,25 @@ class Group:
         return totals
 
     def _threads(self, pid: int, folder: Path) -> dict[str, float]:
-        totals = dict.fromkeys(("switches", "voluntary_switches", "blocked"), 0.0)
+        blocked = 0.0
         times_s = self.threads_s.setdefault(pid, {})
         queues_s = self.queues_s.setdefault(pid, {})
-        living_s = 0.0
+        switches = self._switches.setdefault(pid, {})
         for thread in (folder / "task").iterdir():
             with suppress(OSError):
                 run_ns, queue_ns, _ = (thread / "schedstat").read_text().split()
                 times_s[int(thread.name)] = float(run_ns) / 1e9
                 queues_s[int(thread.name)] = float(queue_ns) / 1e9
-                living_s += float(queue_ns) / 1e9
                 voluntary, forced, is_blocked = _status((thread / "status").read_text())
-                totals["switches"] += voluntary + forced
-                totals["voluntary_switches"] += voluntary
-                totals["blocked"] += is_blocked
-        return {**totals, "queue_s": living_s, "cpu_s": sum(times_s.values())}
+                switches[int(thread.name)] = (voluntary, voluntary + forced)
+                blocked += is_blocked
+        return {
+            "blocked": blocked,
+            "voluntary_switches": sum(voluntary for voluntary, _ in switches.values()),
+            "switches": sum(each for _, each in switches.values()),
+            "queue_s": sum(queues_s.values()),
+            "cpu_s": sum(times_s.values()),
+        }
 
     def _of_folders(self) -> dict[str, float]:
         totals: dict[str, float] = {}

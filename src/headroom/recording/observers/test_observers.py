@@ -4,6 +4,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -112,6 +114,29 @@ def test_the_memory_of_a_process_grows_by_what_it_fills() -> None:
     before = group.totals()["memory_bytes"]
     held = bytearray(b"x") * (64 << 20)
     assert group.totals()["memory_bytes"] - before == pytest.approx(len(held), rel=0.1)
+
+
+def test_a_thread_that_ended_keeps_its_switches_and_waits() -> None:
+    """A load program ends its clients one after the other: its totals must not fall."""
+    group = Group(members=lambda: [os.getpid()])
+    rests = threading.Event()
+
+    def rest() -> None:
+        for _ in range(50):
+            time.sleep(1e-4)
+        rests.set()
+        ends.wait()
+
+    ends = threading.Event()
+    thread = threading.Thread(target=rest)
+    thread.start()
+    rests.wait()
+    before = group.totals()
+    ends.set()
+    thread.join()
+    after = group.totals()
+    for name in ("switches", "voluntary_switches", "queue_s", "cpu_s"):
+        assert after[name] >= before[name], name
 
 
 def test_values_per_operation_and_the_part_of_a_run_that_counts() -> None:
