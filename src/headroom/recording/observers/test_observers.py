@@ -4,9 +4,9 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
