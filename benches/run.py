@@ -19,7 +19,8 @@ FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
     "answers", "causes", "cluster", "comparisons", "coverage", "gate", "histories", "known_answers",
-    "methods", "predictions", "records_advisor", "slowdowns", "solver_errors", "terminating",
+    "methods", "predictions", "real_systems", "records_advisor", "slowdowns", "solver_errors",
+    "terminating",
 }  # fmt: skip
 
 
@@ -58,7 +59,9 @@ def main(arguments: list[str]) -> int:
     """Run the parts named, or all of them; return 2 for an unknown one."""
     names = [name for name in arguments if name != LONG]
     if len(names) == 1 and names[0] in ON_THEIR_OWN:
-        return int(importlib.import_module(f"benches.{names[0]}").main([]))
+        is_folder = (FOLDER / names[0]).is_dir()
+        module = f"benches.{names[0]}{'.__main__' * is_folder}"
+        return int(importlib.import_module(module).main([]))
     unknown = [name for name in names if name not in part_names()]
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are: {', '.join(part_names())}")

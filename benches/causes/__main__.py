@@ -171,20 +171,21 @@ def stored() -> list[Answer]:
     return [Answer(**one) for one in content]
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> int:
     """Ask, store, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--servers", type=int, default=0, help="how many")
     parser.add_argument("--first", type=int, default=0, help="seed of the first")
     parser.add_argument("--table", action="store_true", help="print the stored answers")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     answers = {one.seed: one for one in stored()}
     for seed in range(given.first, given.first + given.servers):
         answers[seed] = asked(drawn(seed))
         print(answers[seed], answers[seed].result, flush=True)
         RESULTS.write_text(json.dumps([asdict(one) for one in answers.values()], indent=1) + "\n")
     print(table(list(answers.values())))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

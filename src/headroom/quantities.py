@@ -430,7 +430,7 @@ def brief_levels(values: Sequence[object]) -> list[str]:
     >>> brief_levels([0.014479638009, 0.0188235294118, 0.05, "xz"])
     ['0.01448', '0.01882', '0.05', 'xz']
     >>> brief_levels([1.000001111, 1.000002222])
-    ['1.0000011', '1.0000022']
+    ['1.000001', '1.000002']
     """
     exact = [format_level(value) for value in values]
     for digits in range(4, 13):

@@ -125,6 +125,9 @@ def test_a_study_is_sized_with_what_it_fixes(folder: Path) -> None:
     )  # fmt: skip
     assert answer.exit_code == 0, answer.stderr
     content = document(answer)
-    assert content["fixed"] == {"users": 40, "think_s": 1.0, "service_s": 0.05, "servers": 1}
+    assert content["fixed"] == {
+        "users": 40, "think_s": 1.0, "service_s": 0.05, "servers": 1, "service_c2": 1.0,
+        "delay_s": 0.0,
+    }  # fmt: skip
     assert content["best"]["levels"] == {"station.server.servers": 2}
     assert (folder / "results/size/journal.sqlite").exists()

@@ -84,3 +84,10 @@ def test_a_station_that_holds_all_jobs_completes_by_its_mean_service() -> None:
         found = marie(part([0.5], [servers], 0.0, jobs), [phase_type(erlang(0.5, 4))])
         assert found is not None
         assert found.throughput_per_s[0] == pytest.approx(min(jobs, servers) / 0.5)
+
+
+@pytest.mark.parametrize("think", [1e-6, 1e-4, 1e-3])
+def test_arrivals_that_are_far_faster_than_a_constant_service_leave_it_full(think: float) -> None:
+    """The difference of rates of such unlike size has no correct digit: it is never formed."""
+    found = solve(users_of(constant(0.00422), 16, think, servers=4))
+    assert found.throughput_per_s == pytest.approx(4 / 0.00422, rel=1e-6)
