@@ -102,8 +102,9 @@ class Repairman:
     column: ClassVar[Column] = Column.MODEL
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Return the parameters of `interactive`."""
-        return parameters_of(interactive)
+        """Return the parameters of `interactive` that the formula knows."""
+        known = ("users", "think_s", "service_s", "servers")
+        return tuple(one for one in parameters_of(interactive) if one.name in known)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return nothing: the metrics are those of `forecast`."""

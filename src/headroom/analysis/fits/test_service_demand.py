@@ -401,3 +401,31 @@ def test_a_load_program_too_slow_for_its_rate_is_the_limit_itself() -> None:
         **slow.observed, "throughput": Observed(value=800.0, standard_error=250.0)})  # fmt: skip
     found = fit_open([*open_low_load(1e-3), by_chance])
     assert evidence(found).basis == "low_load"
+
+
+def test_clients_who_think_wake_threads_and_the_demand_counts_half_of_that() -> None:
+    """One client wakes all threads for each operation, and takes twice as long of a processor."""
+    burst, alone = point(40_000.0, 50e-6), point(9_000.0, 100e-6, clients=1)
+    found = fit([burst, alone], servers=2)
+    assert values(found) == {"service_s": pytest.approx(1.5 * 2 / 40_000.0)}
+    assert {"service_s": pytest.approx(2 / 40_000.0)} in found.alternatives
+    assert values(fit([burst], servers=2)) == {"service_s": pytest.approx(2 / 40_000.0)}
+
+
+def test_one_client_shows_how_much_an_operation_varies_and_what_is_outside() -> None:
+    """A lock of always 2 ms behind half a millisecond of something else."""
+    options = msgspec.structs.replace(PLACES, variation="service_c2", delay="delay_s")
+    config = {"users": 64, "think_s": 0.0}
+    kind = find_system("model")
+    system = kind.load(msgspec.convert({"model": "interactive"}, kind.setup_type), base=Path())
+    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    burst = traced(500.0, clients=64, own=0.1)
+    alone = traced(400.0, clients=1, own=0.08, response_s=2.5e-3, more={"response_s_p95": 2.6e-3})
+    options = msgspec.structs.replace(options, map={"users": "clients"})
+    found = ServiceDemand().fit(
+        [burst, alone], Target(system=system, config={**defaults, **config}), options
+    )
+    assert values(found) == {
+        "service_s": pytest.approx(2e-3), "servers": 1, "service_c2": 0.0,
+        "delay_s": pytest.approx(0.5e-3),
+    }  # fmt: skip

@@ -158,3 +158,16 @@ def test_threads_that_never_stop_hold_nothing() -> None:
 def test_clients_that_are_all_inside_are_no_pool() -> None:
     """Without a limit all 16 are inside: more clients would do more."""
     assert judge(held(CLIENTS, 4e-3)).left == []
+
+
+def test_processors_that_are_nearly_full_may_limit_operations_that_only_work() -> None:
+    """A Go service of 0.57 ms leaves an eighth of two processors unused, and has no lock."""
+    worker = Traces(
+        rate=3050.0, clients=CLIENTS, server=0.67, program=0.01, waits=1.0,
+        processors=machine(own=1.77, crowd=0.3), inside=Inside(response_s=0.51e-3, cpu_s=0.57e-3),
+    )  # fmt: skip
+    judged = judge(worker)
+    assert {name for name, _ in judged.left} == {"processors", "lock"}
+    assert judged.limit == "unknown"
+    waits = replace(worker, inside=Inside(response_s=0.9e-3, cpu_s=0.57e-3))
+    assert "processors" not in dict(judge(waits).left), "a third of it is no processor time"

@@ -35,6 +35,8 @@ HELD_FOR_DEVICE, MAYBE_FOR_DEVICE = 0.5, 0.25
 operation at a time holds."""
 HELD_UP = 0.5
 """Threads that wait for a processor from which they may be the one that holds a lock."""
+NEARLY = 0.8
+"""Busy share from which processors may limit operations that are nothing but processor time."""
 UNACCEPTED = 1.0
 """Mean number of connections that wait to be accepted from which they limit."""
 TOLERANCE = 0.15
@@ -287,6 +289,7 @@ class _Judging:
             self._one()
             self.left.append(("pool", seen.clients))
             return
+        self._perhaps_processors(seen.inside)
         for count in self._counts(seen.inside):
             if count == 1 < ALL * seen.clients:
                 self._one()
@@ -297,6 +300,17 @@ class _Judging:
         for name in held:
             if name not in names:
                 self._refute(name, "places", seen.rate * seen.inside.response_s)
+
+    def _perhaps_processors(self, inside: Inside) -> None:
+        """Keep processors that are nearly full, if an operation is nothing but processor time.
+
+        What hands work to threads, or stops them all to collect garbage, leaves a part unused.
+        """
+        found = self.seen.processors
+        is_work = inside.hidden_s < TOLERANCE * inside.response_s
+        if found is not None and is_work and found.busy / found.count >= NEARLY:
+            self.left.append(("processors", max(round(found.available), 1)))
+            self.refuted[:] = [one for one in self.refuted if one.name != "processors"]
 
     def _counts(self, inside: Inside) -> Sequence[int]:
         """Return how many operations may be inside at a time, by Little's law."""

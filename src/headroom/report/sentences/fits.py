@@ -247,4 +247,6 @@ def _left(evidence: ServiceEvidence) -> str:
     names = [_LIMITS[name].format(places=f"up to {count}") for name, count in evidence.left]
     left = {name for name, _ in evidence.left}
     decides = next((text for name, text in _DECIDES.items() if name in left), _DECIDES["pool"])
+    if "processors" in left and evidence.neighbours is None:
+        decides = "a burst with twice the clients decides: a lock fills no processor further"
     return f": {' or '.join(names)}; {decides}"
