@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benches.real_systems.judge import (
     by_system,
+    group_errors,
     line_of,
     named,
     publish,
@@ -116,7 +117,11 @@ def main(arguments: Sequence[str]) -> int:
             store(known)
             publish(known)
     found = [row for case in known.values() for row in case]
-    print("\n".join([*summary(found), "", named(found), "", *by_system(found)]))
+    print(
+        "\n".join(
+            [*summary(found), "", named(found), "", *by_system(found), "", *group_errors(found)]
+        )
+    )
     return 0
 
 

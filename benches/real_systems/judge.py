@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from benches.real_systems.study import JUDGED
 from benches.real_systems.systems import SYSTEMS, System
 from headroom.analysis.fits import measured_systems
+from headroom.analysis.fits.demand_errors import group_of
 from headroom.analysis.fits.measured_systems import QUIET
 from headroom.analysis.results import MeasuredSystem
+
+if TYPE_CHECKING:
+    from headroom.experiment.protocol.fit_method import LimitName
 
 _RATE, _TIME, _P95 = "throughput", "response_s_mean", "response_s_p95"
 
@@ -263,6 +267,23 @@ def _figures(some: Sequence[Row]) -> list[str]:
         median(row.spread for row in some if row.rate),
     )  # fmt: skip
     return [*counts, *(f"{share:.0%}" for share in shares), f"{median(late):.0%}" if late else ""]
+
+
+def group_errors(lines: Sequence[Row]) -> Iterator[str]:
+    """Yield the root mean square of the log errors of each group of demands, of `fit` to bursts.
+
+    The published errors of `demand_errors.toml` are these; near the knee the error of a demand is
+    about twice that of the throughput.
+    """
+    groups: dict[tuple[str, str], list[float]] = {}
+    for row in lines:
+        if row.use == "fit" and row.rate is not None:
+            group = str(group_of(cast("LimitName", row.limit), row.service_s)) or "other"
+            place = "past the knee" if row.load > 1.0 else "near the knee"
+            groups.setdefault((group, place), []).append(math.log1p(row.rate.error))
+    for (group, place), errors in sorted(groups.items()):
+        spread = math.sqrt(sum(error**2 for error in errors) / len(errors))
+        yield f"{group}, {place}: root mean square of {len(errors)} log errors {spread:.3f}"
 
 
 def named(lines: Sequence[Row]) -> str:

@@ -36,7 +36,7 @@ from headroom.analysis.fits.loads import load_of, repairman
 from headroom.analysis.fits.low_load import Capacity, check_hidden, first_limit
 from headroom.analysis.fits.seen_points import SeenPoint, seen_point
 from headroom.analysis.fits.traces import Judged, judge
-from headroom.analysis.fits.variation import one_client_s, variation_of
+from headroom.analysis.fits.variation import one_client, variation_of
 from headroom.analysis.run.own_processors import NOTABLE
 from headroom.analysis.statistics.intervals import t_quantile
 from headroom.experiment.protocol.fit_method import (
@@ -274,7 +274,7 @@ def _from_bursts(
             capacity=rate,
         )  # fmt: skip
     fewest, most = judged.places
-    alone_s = one_client_s(others) or 0.0
+    alone_s = _alone_s(others)
     if options.fit_servers and not target.is_replicate:
         servers = float(_likeliest(judged, rate * alone_s) or servers)
     demand_s = servers / rate
@@ -304,13 +304,19 @@ def _waking(seen: Sequence[SeenPoint], cpu_s: float) -> float:
     In a burst threads go from one operation to the next; with one client all of them sleep before
     each operation.
     """
-    alone_s = next((one.cpu_s for one in seen if one.load.clients == 1), 0.0)
-    return max(alone_s / cpu_s - 1.0, 0.0)
+    one = one_client(seen)
+    return 0.0 if one is None else max(one.cpu_s / cpu_s - 1.0, 0.0)
 
 
-def _outside_s(alone_s: float | None, demand_s: float) -> float:
+def _alone_s(seen: Sequence[SeenPoint]) -> float:
+    """Return the mean response time (s) of one client, 0 if it was not measured."""
+    one = one_client(seen)
+    return 0.0 if one is None else one.mean_s
+
+
+def _outside_s(alone_s: float, demand_s: float) -> float:
     """Return the time (s) of one client outside what limits; 0 where it is within the scatter."""
-    outside_s = (alone_s or 0.0) - demand_s
+    outside_s = alone_s - demand_s
     return outside_s if outside_s > NOTABLE_OUTSIDE * demand_s else 0.0
 
 
@@ -449,7 +455,7 @@ def _parameters(
         limit, demand_s = fitted.evidence.limit, values[options.demand]
         values |= {options.variation: variation_of(seen, limit, demand_s)}
     if options.delay:
-        values |= {options.delay: _outside_s(one_client_s(seen), fitted.demand_s)}
+        values |= {options.delay: _outside_s(_alone_s(seen), fitted.demand_s)}
     for name, value in values.items():
         yield FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
     if options.fit_servers:

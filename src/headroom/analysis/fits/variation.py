@@ -49,17 +49,12 @@ def variation_of(seen: Sequence[SeenPoint], limit: str, service_s: float) -> flo
     """Return the squared coefficient of variation of the time inside; 1 where it is unknown."""
     if limit in {"processors", "quota"} and service_s > LONGEST_TURN_S:
         return 1.0
-    one = _one_client(seen)
+    one = one_client(seen)
     if one is None or one.p95_s is None:
         return 1.0
     return squared_variation(one.mean_s, one.p95_s)
 
 
-def one_client_s(seen: Sequence[SeenPoint]) -> float | None:
-    """Return the mean response time (s) of one client; None if it was not measured."""
-    one = _one_client(seen)
-    return None if one is None else one.mean_s
-
-
-def _one_client(seen: Sequence[SeenPoint]) -> SeenPoint | None:
+def one_client(seen: Sequence[SeenPoint]) -> SeenPoint | None:
+    """Return the point of one client who never thinks; None if it was not measured."""
     return next((one for one in seen if (one.load.clients, one.load.think_s) == (1, 0.0)), None)
