@@ -184,7 +184,8 @@ class SeenPoint:
     @property
     def p95_s(self) -> float | None:
         """95th percentile of the response time (s), None if it is not reported."""
-        return self._value(self.response.replace("_mean", "_p95"))
+        name = self.response.replace("_mean", "_p95")
+        return None if name == self.response else self._value(name)
 
     @property
     def low(self) -> LowPoint:

@@ -65,8 +65,8 @@ HELD_UP = 0.25
 """Threads that wait for a processor, for each place of what limits, from which they hold it up."""
 SHORTEST_S = 1e-6
 WOKEN = 0.5
-"""Share of this that an operation of clients who think takes: many of them wake a thread, but the
-more are there, the fewer sleep (0.4 to 0.7 near the knee and at twice the load of it)."""
+"""Share of the processor time for waking all threads that clients who think cause: the more there
+are, the fewer threads sleep (0.4 to 0.7 from the knee to twice its load)."""
 NOTABLE_OUTSIDE = 0.05
 """Share of the demand from which one client's time outside what limits counts."""
 
@@ -153,7 +153,7 @@ class ServiceDemand:
     ) -> Mapping[str, Value]:
         """Return the model's parameters as the source point had them, without the fitted ones.
 
-        None for an open load: the clients of a closed model do not send it.
+        Nothing for an open load: the clients of a closed model do not send it.
         """
         wanted = options_as(DemandOptions, options)
         if wanted.throughput in point.offered:

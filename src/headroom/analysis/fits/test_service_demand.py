@@ -11,10 +11,13 @@ import pytest
 
 from headroom.analysis.fits.loads import repairman
 from headroom.analysis.fits.model_answers import ModelAnswers
+from headroom.analysis.fits.seen_points import seen_point
 from headroom.analysis.fits.service_demand import DemandOptions, ServiceDemand
+from headroom.analysis.fits.variation import variation_of
 from headroom.experiment.protocol.fit_method import (
     FitError,
     Found,
+    Load,
     Observed,
     ServiceEvidence,
     SourcePoint,
@@ -429,3 +432,14 @@ def test_one_client_shows_how_much_an_operation_varies_and_what_is_outside() -> 
         "service_s": pytest.approx(2e-3), "servers": 1, "service_c2": 0.0,
         "delay_s": pytest.approx(0.5e-3),
     }  # fmt: skip
+
+
+def test_a_mean_is_not_taken_for_its_own_percentile() -> None:
+    """A response time whose name has no mean in it has no 95th percentile that is known."""
+    alone = traced(400.0, clients=1, own=0.08, more={"latency": 2.5e-3})
+    seen = seen_point(
+        alone, Load(clients=1, think_s=0.0), ["service.db"], throughput="throughput",
+        response="latency",
+    )  # fmt: skip
+    assert (seen.mean_s, seen.p95_s) == (2.5e-3, None)
+    assert variation_of([seen], "lock", 2e-3) == 1.0
