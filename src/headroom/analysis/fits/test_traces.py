@@ -171,3 +171,5 @@ def test_processors_that_are_nearly_full_may_limit_operations_that_only_work() -
     assert judged.limit == "unknown"
     waits = replace(worker, inside=Inside(response_s=0.9e-3, cpu_s=0.57e-3))
     assert "processors" not in dict(judge(waits).left), "a third of it is no processor time"
+    full = replace(worker, processors=machine(own=0.4, others=1.6, crowd=0.6))
+    assert [name for name, _ in judge(full).left].count("processors") == 1

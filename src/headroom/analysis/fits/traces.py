@@ -262,8 +262,7 @@ class _Judging:
             self.left.append(("disk", 1))
         found = self.seen.processors
         if found is not None and found.is_full and (found.crowd or 0.0) >= HELD_UP:
-            self.left.append(("processors", 1))  # that others take from the one that holds it
-            self.refuted[:] = [one for one in self.refuted if one.name != "processors"]
+            self._keep_processors(1)  # that others take from the one that holds it
 
     def held(self) -> None:
         """Judge a lock, a pool and a limit of connections: nothing that was observed is full."""
@@ -309,8 +308,13 @@ class _Judging:
         found = self.seen.processors
         is_work = inside.hidden_s < TOLERANCE * inside.response_s
         if found is not None and is_work and found.busy / found.count >= NEARLY:
-            self.left.append(("processors", max(round(found.available), 1)))
-            self.refuted[:] = [one for one in self.refuted if one.name != "processors"]
+            self._keep_processors(max(round(found.available), 1))
+
+    def _keep_processors(self, places: int) -> None:
+        """Leave processors possible, once, whatever spoke against them."""
+        if "processors" not in dict(self.left):
+            self.left.append(("processors", places))
+        self.refuted[:] = [one for one in self.refuted if one.name != "processors"]
 
     def _counts(self, inside: Inside) -> Sequence[int]:
         """Return how many operations may be inside at a time, by Little's law."""
