@@ -147,11 +147,15 @@ def _processor_s() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+_BUILT_LATER = {"catalogue_programs", "transactions_program"}
+"""Fixtures of what `make test-deep` builds."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the catalogue's programs as deep: that tier builds them."""
+    """Mark what needs the programs of crates apart as deep: that tier builds them."""
     for item in items:
-        if "catalogue_programs" in getattr(item, "fixturenames", ()):
+        if _BUILT_LATER & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.deep)
 
 

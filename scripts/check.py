@@ -1,7 +1,7 @@
 """Run the checks of a tier: `make test` the quick ones, `make test-deep` all others.
 
 Both commands install everything first. A Python test is deep if it bears the mark `deep`; tests in
-Rust are quick, but for those of the catalogue service. A report says what each tier costs and which
+Rust are quick, but for those of crates apart. A report says what each tier costs and which
 tests belong in the other one (`scripts/tiers.py`).
 
 Kinds of checks run one after the other. The checks of the second kind run in parallel lanes,
@@ -86,11 +86,14 @@ BESIDE = [
 """Processes of pytest in parallel: a file stays in one (exceptions are in `conftest.py`), and the
 studies, which take longest, begin first."""
 
-CATALOGUE = ("--manifest-path", "src/headroom/systems/catalogue/service/Cargo.toml")
-"""The crate of the catalogue service, which is no member of the workspace."""
-CATALOGUE_BUILD = {"CARGO_TARGET_DIR": str(ROOT / "target" / "catalogue")}
-
-CATALOGUE_TESTS = cargo("test", "--quiet", *CATALOGUE, "--all-features")
+APART = {
+    "the catalogue service": ("src/headroom/systems/catalogue/service/Cargo.toml", "catalogue"),
+    "the transactions driver": (
+        "src/headroom/systems/transactions/driver/Cargo.toml",
+        "transactions",
+    ),
+}
+"""Crates that are no members of the workspace: project files, and folders in `target`."""
 
 SAME_EXAMPLES = {"PROPTEST_RNG_SEED": "1"}
 """Properties in Rust are tried with the same examples in continuous integration, as those in Python
@@ -104,11 +107,14 @@ TEXT = [
         probe=RUSTFMT,
         cure="rustup component add rustfmt",
     ),
-    Step(
-        name="layout of the catalogue service",
-        argv=["cargo", "fmt", "--manifest-path", CATALOGUE[1], "--check"],
-        probe=RUSTFMT,
-        cure="rustup component add rustfmt",
+    *(
+        Step(
+            name=f"layout of {crate}",
+            argv=["cargo", "fmt", "--manifest-path", manifest, "--check"],
+            probe=RUSTFMT,
+            cure="rustup component add rustfmt",
+        )
+        for crate, (manifest, _) in APART.items()
     ),
     Step(name="lint of Python", argv=tool("ruff", "check", "--quiet", ".")),
     Step(name="spelling", argv=tool("typos")),
@@ -133,24 +139,26 @@ RUST = [
     Step(name="Rust tests", argv=cargo("test", "--quiet", "--workspace")),
 ]
 
-CATALOGUE_SERVICE = [
-    Step(
-        name="lint of the catalogue service",
-        argv=[
-            *cargo("clippy", "--quiet", *CATALOGUE, "--all-targets", "--all-features"),
-            *("--", "-D", "warnings"),
-        ],
-        probe=CLIPPY,
-        cure="rustup component add clippy",
-        environment=CATALOGUE_BUILD,
-    ),
-    Step(
-        name="tests of the catalogue service",
-        argv=CATALOGUE_TESTS,
-        environment=CATALOGUE_BUILD,
-        again=CATALOGUE_TESTS,
-    ),
-]
+
+def crate_apart(crate: str) -> list[Step]:
+    """Return the steps of a crate that is no member of the workspace."""
+    manifest, folder = APART[crate]
+    of_crate = ("--manifest-path", manifest)
+    tests = cargo("test", "--quiet", *of_crate, "--all-features")
+    build = {"CARGO_TARGET_DIR": str(ROOT / "target" / folder)}
+    return [
+        Step(
+            name=f"lint of {crate}",
+            argv=[
+                *cargo("clippy", "--quiet", *of_crate, "--all-targets", "--all-features"),
+                *("--", "-D", "warnings"),
+            ],
+            probe=CLIPPY,
+            cure="rustup component add clippy",
+            environment=build,
+        ),
+        Step(name=f"tests of {crate}", argv=tests, environment=build, again=tests),
+    ]
 
 
 def python_tests(name: str, mark: str) -> Step:
@@ -175,7 +183,7 @@ TIERS: dict[tiers.Tier, Kinds] = {
         [[python_tests("Python tests and documents", "not deep")]],
     ],
     "deep": [
-        [CATALOGUE_SERVICE],
+        *([crate_apart(crate)] for crate in APART),
         [[python_tests("deep Python tests, documents and studies", "deep")]],
     ],
 }

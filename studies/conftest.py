@@ -16,8 +16,9 @@ pytest.register_assert_rewrite("studies.quick_form")
 
 from studies.quick_form import WIDTH, QuickRun  # noqa: E402 - pytest has to know of it before
 from tests.support.catalogue_programs import catalogue_programs  # noqa: E402
+from tests.support.transactions_program import transactions_program  # noqa: E402
 
-__all__ = ["catalogue_programs"]
+__all__ = ["catalogue_programs", "transactions_program"]
 
 STUDIES = Path(__file__).resolve().parent
 LIMIT_S = 900

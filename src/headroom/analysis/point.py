@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from math import inf, isfinite
 
 import msgspec
+import numpy as np
 
 from headroom.analysis.evidence import Absent, Fault, WarmUpEvidence
 from headroom.analysis.results import (
@@ -51,6 +52,7 @@ from headroom.analysis.run.within_run import observed_values, too_few_for, with_
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
 from headroom.analysis.statistics.spread import Spread, batch_count
+from headroom.analysis.statistics.two_kinds import two_kinds
 from headroom.analysis.verdicts.disk_health import disk_health_of
 from headroom.analysis.verdicts.disturbances import disturbances_of
 from headroom.analysis.verdicts.level_comparison import ComparedPoint
@@ -366,7 +368,10 @@ def analyse_point(
         planned=planned,
         errors=_counted([row.error for row in failed]),
         faults=_counted_faults(summary.faults),
-        remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
+        remarks=[
+            *_counted([remark for row in done if row.run for remark in row.run.remarks]),
+            *_of_two_kinds(experiment.system.column, summary.samples),
+        ],
         notes=[
             *_counted([note for row in done if row.run for note in row.run.notes]),
             *_known_error(experiment),
@@ -402,6 +407,22 @@ def analyse_point(
         samples=samples,
         runs=list(_runs(done, summary, needed)),
     )
+
+
+_MATTERS = 0.1
+"""Least difference of two kinds of runs that is said."""
+
+
+def _of_two_kinds(column: Column, samples: Mapping[str, Sample]) -> Iterator[str]:
+    """Yield that the runs of a measured point settled at one of two rates."""
+    rates = samples.get("throughput")
+    if column is not Column.MEASURE or rates is None or not np.all(rates.values > 0.0):
+        return
+    if kinds := two_kinds(rates.values, matters=_MATTERS):
+        yield (
+            f"throughput: {kinds.low_count} runs settled around {kinds.low:.4g}/s and "
+            f"{kinds.high_count} around {kinds.high:.4g}/s: no run takes the mean"
+        )
 
 
 def _artefacts(rows: Sequence[ReplicationRow]) -> list[LeftArtefact]:

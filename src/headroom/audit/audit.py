@@ -24,6 +24,7 @@ CHECKS: Mapping[str, Callable[[Result], Checked]] = {
     "omission": omission.stall,
     "fio": tools.fio,
     "pgbench": tools.pgbench,
+    "warehouses": tools.warehouses,
 }
 """Checks of single results by name."""
 

@@ -29,6 +29,26 @@ def levels(result: Result) -> dict[str, Level]:
     return {one.check: one.level for one in audit([result]).findings}
 
 
+@pytest.mark.parametrize(
+    ("changed", "is_found"),
+    [
+        ({"tool": "benchbase", "name": "tpcc", "settings": {"scalefactor": "10"}}, True),
+        ({"tool": "benchbase", "name": "tpcc", "settings": {"scalefactor": "1000"}}, False),
+        ({"tool": "benchbase", "name": "ycsb", "settings": {"scalefactor": "10"}}, False),
+        ({"levels": {"warehouses": 209}}, True),
+        ({"levels": {"warehouses": 211}}, False),
+        ({"name": "new orders", "levels": {"warehouses": 466}}, True),
+        ({"name": "new orders", "levels": {"warehouses": 467}}, False),
+    ],
+)
+def test_more_than_the_terminals_of_the_warehouses_can_ask_for_is_a_doubt(
+    changed: dict[str, Any], *, is_found: bool
+) -> None:
+    """100 a second are 6,000 a minute: 12.86 new orders, or 28.58 of all, a warehouse."""
+    found = levels(replace(SOUND, **changed))
+    assert found.get("warehouses") == (Level.DOUBTFUL if is_found else None)
+
+
 @given(st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=60), st.integers(0, 6))
 @settings(max_examples=150, deadline=None)
 def test_statistics_of_the_same_values_never_contradict(values: list[float], digits: int) -> None:

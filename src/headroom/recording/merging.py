@@ -55,7 +55,7 @@ def merged(results: Sequence[Result]) -> dict[str, Any]:
         "workload_counters": _added([one["workload_counters"] for one in results]),
         "failures": [failure for one in results for failure in one["failures"]],
         "histograms": {
-            quantity: _by_name([one["histograms"] for one in results], quantity, _histogram)
+            quantity: _by_name([one["histograms"] for one in results], quantity, merged_histogram)
             for quantity in first["histograms"]
         },
         "series": _by_name(results, "series", _series),
@@ -154,7 +154,8 @@ def _resources(tables: Sequence[Result], places: Sequence[npt.NDArray[np.int64]]
     return {"names": names, "capacity": capacity, "columns": columns, "maxima": maxima}
 
 
-def _histogram(tables: list[Result]) -> dict[str, Any]:
+def merged_histogram(tables: Sequence[Result]) -> dict[str, Any]:
+    """Return the histogram of all observations, at the moments that the tables have in common."""
     known = [one for one in tables if one["bin_low"].size]
     if not known:
         return dict(tables[0])

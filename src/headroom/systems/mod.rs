@@ -19,6 +19,7 @@ layers! {
     records in headroom_records,
     shared_memory in headroom_shared_memory,
     storage in headroom_storage,
+    transactions in headroom_transactions,
 }
 
 /// Return the kinds of mechanisms of all layers.

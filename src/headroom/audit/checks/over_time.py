@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from headroom.analysis.run.relaxation import correlation_time, joined, settle
+from headroom.analysis.statistics.two_kinds import two_kinds
 from headroom.audit.result import Checked, Finding, Result, Unchecked, doubt, in_words
 from headroom.experiment.protocol.run import FloatArray
 
@@ -29,10 +30,6 @@ CHANCE = 1e-3
 WARM_UP_MATTERS = 0.1
 FAR = 10.0
 """Deviations of a normal distribution, by the median deviation, of an outlier."""
-MODES_APART, GAP, MIN_FOR_MODES = 4.0, 0.5, 25
-"""Ashman's D, the gap between the modes relative to their distance, and runs that it takes: at most
-0.4% false alarms for normal, uniform, exponential and lognormal times."""
-SMALLER_MODE = 0.2
 SHORT_S = 0.005
 """The shell's start takes 1 to 5 ms and varies as much."""
 
@@ -119,7 +116,7 @@ def repeated_runs(result: Result) -> Checked:
         return [doubt(figure, law, cure)]
     if median <= 0.0:
         return Unchecked(missing="times above 0")
-    return [*_outliers(runs, median), *(_modes(runs) if runs.size >= MIN_FOR_MODES else [])]
+    return [*_outliers(runs, median), *_modes(runs)]
 
 
 def _outliers(runs: FloatArray, median: float) -> list[Finding]:
@@ -138,19 +135,11 @@ def _outliers(runs: FloatArray, median: float) -> list[Finding]:
 
 
 def _modes(runs: FloatArray) -> list[Finding]:
-    """Return whether runs are of two clearly separate kinds: the best cut in two, by Ashman's D."""
-    ordered, n = np.sort(runs), runs.size
-    cuts = np.arange(math.ceil(SMALLER_MODE * n), n - math.ceil(SMALLER_MODE * n) + 1)
-    sums, squares = np.cumsum(ordered)[cuts - 1], np.cumsum(ordered**2)[cuts - 1]
-    low, high = sums / cuts, (ordered.sum() - sums) / (n - cuts)
-    within = squares / cuts - low**2 + (np.sum(ordered**2) - squares) / (n - cuts) - high**2
-    apart = (high - low) * math.sqrt(2.0) / np.sqrt(np.maximum(within, 1e-12 * high**2) + 1e-300)
-    gaps = ordered[cuts] - ordered[cuts - 1]
-    apart = np.where(gaps >= GAP * (high - low), apart, 0.0)
-    best = int(np.argmax(apart))
-    if apart[best] <= MODES_APART or high[best] <= low[best] * (1.0 + MATTERS):
+    """Return whether runs are of two clearly separate kinds."""
+    found = two_kinds(runs, matters=MATTERS)
+    if found is None:
         return []
-    figure = f"two kinds of runs, around {in_words(low[best])} and {in_words(high[best])}"
-    law = f"their means are {apart[best]:.2g} deviations apart: no run takes the mean"
+    figure = f"two kinds of runs, around {in_words(found.low)} and {in_words(found.high)}"
+    law = f"their means are {found.apart:.2g} deviations apart: no run takes the mean"
     cure = "find what alternates (caches, frequency, placement), and report the two apart"
     return [doubt(figure, law, cure)]

@@ -10,6 +10,9 @@ CACHED_S = 20e-6
 SMALL_BYTES = 4 << 30
 """A file that fits into the memory of nearly every machine."""
 EARLY = 0.9
+NEW_ORDERS_A_MINUTE, ALL_A_MINUTE = 12.86, 28.58
+"""Most that the terminals of a warehouse of TPC-C ask for in a minute if answers take no time: new
+orders, and all transactions (clauses 4.1.3 and 5.2: ten terminals, a mean cycle of 20.99 s)."""
 _SCALES = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -77,3 +80,31 @@ def pgbench(result: Result) -> Checked:
         cure = "leave -C out, or call it a measurement of connections"
         found.append(doubt("each transaction makes a connection (-C)", law, cure))
     return found
+
+
+def warehouses(result: Result) -> Checked:
+    """Hold the rate of TPC-C against what the terminals of its warehouses can ask for."""
+    counted = result.levels.get("warehouses", result.settings.get("warehouses", ""))
+    if result.tool == "benchbase" and result.name.lower() == "tpcc":
+        counted = result.settings.get("scalefactor", "")
+    count = _number(str(counted))
+    if count <= 0.0 or result.throughput is None:
+        return None
+    most = NEW_ORDERS_A_MINUTE if result.name == "new orders" else ALL_A_MINUTE
+    what = "new orders" if result.name == "new orders" else "transactions"
+    if 60.0 * result.throughput.low <= most * count:
+        return []
+    figure = f"{60.0 * result.throughput.value:.4g} {what} a minute of {count:g} warehouses"
+    law = (
+        f"terminals that key in and think ask for at most {most:g} a minute of each warehouse, so "
+        "these did not"
+    )
+    cure = "say that keying and think times are left out, and compare it with such results alone"
+    return [doubt(figure, law, cure)]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

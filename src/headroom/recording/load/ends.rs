@@ -99,12 +99,30 @@ impl<S: Source> Load<S> {
     /// Let `operation` arrive in a stream at `now_ns`, ahead of all that wait there; no limit counts
     /// it.
     pub fn insert(&mut self, index: usize, operation: S::Operation, now_ns: u64) {
+        let arrival = self.note_arrival(index, operation, now_ns);
+        self.streams[index].waiting.push_front(arrival);
+    }
+
+    /// Let `operation` arrive in a stream at `now_ns`, behind all that wait there; no limit counts
+    /// it. The stream need not have had any of its own.
+    pub fn append(&mut self, index: usize, operation: S::Operation, now_ns: u64) {
+        let arrival = self.note_arrival(index, operation, now_ns);
+        self.streams[index].waiting.push_back(arrival);
+        self.list(index);
+    }
+
+    fn note_arrival(
+        &mut self,
+        index: usize,
+        operation: S::Operation,
+        now_ns: u64,
+    ) -> Arrival<S::Operation> {
         let class = self.classes.of(index, operation.kind());
         self.tallies[class as usize].arrive(now_ns);
-        self.streams[index].waiting.push_front(Arrival {
+        self.waiting_count += 1;
+        Arrival {
             at_ns: now_ns,
             operation,
-        });
-        self.waiting_count += 1;
+        }
     }
 }

@@ -19,6 +19,8 @@ INFINITE_DISKS = 0
 """Number of disks that represents one disk per request."""
 GROUPS_AT_MOST = 2
 """Groups of clusters that can be joined directly."""
+UNCROWDED = 16
+"""Terminals of a node up to which crowding was measured to cost nothing notable."""
 CHOICES = {
     "plane_choice": ("by node", "by chance"),
     "ready_queue": ("own", "shared"),
@@ -84,6 +86,13 @@ class Machine:
     io_kiloinstructions: float
     message_kiloinstructions: float
     switch_kiloinstructions: float
+
+    statement_round_trips: float
+    round_trip_ms: float
+    standbys: int
+    standby_ms: float
+    background_share: float
+    crowding_share: float
 
     page_bytes: int
     request_bytes: int
@@ -227,7 +236,16 @@ class Machine:
     def processor_ms(self, kiloinstructions: float) -> float:
         """Return how long a processor needs for a number of thousand database instructions."""
         cycles = 1e3 * kiloinstructions * self.cycles_per_instruction * self.path_length_factor
-        return cycles / (1e3 * self.processor_mhz)
+        return cycles / (1e3 * self.processor_mhz) * self.slowing
+
+    @property
+    def slowing(self) -> float:
+        """How much longer work takes because of crowding, and of checkpoints and vacuum."""
+        if not (self.crowding_share or self.background_share):
+            return 1.0
+        terminals = self.terminal_count / (self.clusters * self.processing_nodes)
+        doublings = max(math.log2(terminals / UNCROWDED), 0.0)
+        return (1.0 + self.crowding_share * doublings) / (1.0 - self.background_share)
 
     @property
     def io_processor_ms(self) -> float:
@@ -367,6 +385,7 @@ _COUNTED_FROM_0 = frozenset(
         "warehouses",
         "terminals_in_all",
         "transactions_in_all",
+        "standbys",
     }
 )
 _MOST: dict[str, float] = {
@@ -378,6 +397,9 @@ _MOST: dict[str, float] = {
     "cache_miss_rate": 1,
     "destage_share": 1,
     "elevator_factor": 1,
+    "statement_round_trips": 1,
+    "standbys": 2,
+    "background_share": 0.9,
 }
 
 

@@ -7,7 +7,16 @@ it queues for its processor again, and the context switch costs time (Kim et al.
 
 from collections.abc import Callable
 
-from headroom.simulation import Attribute, Expression, Model, Program, draw, floor, uniform
+from headroom.simulation import (
+    Attribute,
+    Expression,
+    Model,
+    Program,
+    draw,
+    exponential,
+    floor,
+    uniform,
+)
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.parts.elements import Elements
 from headroom.systems.transactions.parts.input_output import InputOutput, node_of_processor
@@ -73,12 +82,14 @@ class Processes:
         machine = self.machine
         thousand = work.calls * machine.call_kiloinstructions
         self._compute(program, thousand + work.scans * machine.scan_kiloinstructions)
+        self._ask_client(program, work.calls * machine.statement_round_trips)
 
     def commit(self, program: Program) -> None:
         """Make the changes of a transaction durable: its log record is written."""
         self._compute(program, self.machine.commit_kiloinstructions)
         if self._io is not None:
             self._sleep(program, self._io.write(self.machine.log_bytes))
+        self._replicate(program)
 
     def finish(self, program: Program) -> None:
         """End a transaction that changed nothing: it commits, and there is no record to write."""
@@ -139,6 +150,30 @@ class Processes:
     def _wake(self, program: Program, kiloinstructions: float) -> None:
         thousand = kiloinstructions + self.machine.switch_kiloinstructions
         program.set(self._burst, self.machine.processor_ms(thousand))
+
+    def _ask_client(self, program: Program, round_trips: float) -> None:
+        """Let the client send the next calls, each when it has the answer of the one before."""
+        machine = self.machine
+        if not round_trips:
+            return
+        messages = 2 * round_trips * machine.message_kiloinstructions
+        self._compute(program, messages + round_trips * machine.switch_kiloinstructions)
+        program.call(self._run)
+        program.delay(round_trips * machine.round_trip_ms)
+        program.set(self._burst, 0.0)
+
+    def _replicate(self, program: Program) -> None:
+        """Wait until all standby servers have the record of a commit."""
+        machine = self.machine
+        if not machine.standbys:
+            return
+        self._compute(program, machine.message_kiloinstructions * machine.standbys)
+        program.call(self._run)
+        with program.fork() as answers:
+            for _ in range(machine.standbys):
+                with answers.arm():
+                    program.delay(exponential(machine.standby_ms))
+        self._wake(program, 0.0)
 
     def _running(self) -> Program:
         """Return the program of a burst: queue for the processor, and keep it."""

@@ -36,6 +36,8 @@ class Counts:
         Packets and size of these.
     delegations
         Parts that the owner of another warehouse does.
+    commits
+        Commits of changes.
     """
 
     accesses: float = 0.0
@@ -47,6 +49,7 @@ class Counts:
     record_packets: float = 0.0
     record_bytes: float = 0.0
     delegations: float = 0.0
+    commits: float = 0.0
 
     def plus(self, other: "Counts", weight: float = 1.0) -> "Counts":
         """Return the sum of these counts and `weight` times others."""
@@ -81,7 +84,7 @@ def counts(machine: Machine) -> dict[Kind, Counts]:
     """
     lines = workload.MEAN_LINES
     others = float(machine.warehouse_count > 1)
-    log = _record(machine, machine.log_bytes)
+    log = _record(machine, machine.log_bytes).plus(Counts(commits=1))
     total = partial(_sum, machine)
     order = total((workload.HEADER, 1), (workload.ITEM, lines), (workload.STOCK, lines))
     rolled_back = machine.rollback_share
@@ -144,8 +147,14 @@ def mean_counts(machine: Machine) -> Counts:
 def processor_time_ms(machine: Machine, activity: Counts) -> float:
     """Return the processor time (ms) of a transaction: its work, requests, messages, switches."""
     sleeps = activity.fetches + activity.records
+    trips = activity.calls * machine.statement_round_trips
+    of_a_trip = 2 * machine.message_kiloinstructions + machine.switch_kiloinstructions
+    of_standbys = machine.message_kiloinstructions * machine.standbys
+    of_standbys += machine.switch_kiloinstructions * bool(machine.standbys)
     thousand = (
         machine.commit_kiloinstructions
+        + trips * of_a_trip
+        + activity.commits * of_standbys
         + activity.calls * machine.call_kiloinstructions
         + activity.scans * machine.scan_kiloinstructions
         + (sleeps + activity.write_backs) * machine.io_kiloinstructions

@@ -7,6 +7,8 @@ they are *calls* that cost only processor time, one for each row. Rows of a rang
 page: one access for all of them. Stock-Level reads recent lines, and stock that was changed with
 them: their pages are in the buffer, so it *scans* them and requests only one page.
 
+What a measured database is asked comes from the same constants (`transactions/inputs`).
+
 Source: TPC-C Standard Specification 5.11, clauses 2.4 to 2.8 and 5.2.4.2 (the deck); calls as
 counted by Leutenegger and Dias, *A Modeling Study of the TPC-C Benchmark* (SIGMOD 1993), Payment's
 customers of a name in Order-Status too.
@@ -15,43 +17,27 @@ customers of a name in Order-Status too.
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from headroom.systems.transactions import native
+
 Kind: TypeAlias = Literal["New-Order", "Payment", "Order-Status", "Delivery", "Stock-Level"]
 Table: TypeAlias = Literal[
     "warehouse", "district", "customer", "item", "stock", "order", "order line", "new order"
 ]
 
-DECK: dict[Kind, int] = {
-    "New-Order": 10,
-    "Payment": 10,
-    "Order-Status": 1,
-    "Delivery": 1,
-    "Stock-Level": 1,
-}
+DECK: dict[Kind, int] = {kind: cards for kind, (cards, _, _) in native.KINDS.items()}
 """Cards of each transaction in a deck of 23 (clause 5.2.4.2)."""
-KEYING_S: dict[Kind, float] = {
-    "New-Order": 18.0,
-    "Payment": 3.0,
-    "Order-Status": 2.0,
-    "Delivery": 2.0,
-    "Stock-Level": 2.0,
-}
+KEYING_S: dict[Kind, float] = {kind: keying_s for kind, (_, keying_s, _) in native.KINDS.items()}
 """Time to key in the input of a transaction (clause 5.2.5.2)."""
-THINKING_S: dict[Kind, float] = {
-    "New-Order": 12.0,
-    "Payment": 12.0,
-    "Order-Status": 10.0,
-    "Delivery": 5.0,
-    "Stock-Level": 5.0,
-}
+THINKING_S: dict[Kind, float] = {kind: mean_s for kind, (_, _, mean_s) in native.KINDS.items()}
 """Mean time to think about its answer, exponential (clause 5.2.5.4)."""
 
-LEAST_LINES, MOST_LINES = 5, 15
+LEAST_LINES, MOST_LINES = native.LINES
 """Lines of an order, each number equally likely (clause 2.4.1.3)."""
-BY_NAME_SHARE = 0.6
+BY_NAME_SHARE = native.BY_NAME_SHARE
 """Customers that are chosen by last name (clauses 2.5.1.2 and 2.6.1.2)."""
 CUSTOMERS_OF_A_NAME = 3.4
 """Rows that a last name finds on average, with a legal pair of constants (clause 2.1.6.1)."""
-DISTRICTS = 10
+DISTRICTS = native.DISTRICTS
 ORDERS_LOOKED_AT = 20
 """Orders whose lines Stock-Level reads (clause 2.8.2.2)."""
 MEAN_LINES = (LEAST_LINES + MOST_LINES) / 2

@@ -1,0 +1,8 @@
+//! One run: sessions are opened, the shared driver lets terminals ask, the result is reported.
+
+mod report;
+mod run;
+mod source;
+
+pub use report::Report;
+pub use run::Ready;

@@ -1,0 +1,1 @@
+"""TPC-C and TPC-B on real databases."""
