@@ -17,7 +17,7 @@ from typing import Any
 from benches.harness import Case
 from headroom.errors import EnvironmentUnfitError
 from headroom.recording.programs import LoadPrograms
-from headroom.recording.services.keeper import Keeper
+from headroom.recording.services.keeper import Keeper, fill_words
 from headroom.recording.services.table import ServiceTable
 from headroom.systems.transactions.measured.program import ask, program
 
@@ -68,7 +68,7 @@ class Site:
         self._keeper = Keeper()
         settings = {"max_connections": "100", "shared_buffers": "1GB"}
         table = ServiceTable(name="db", kind="postgres", settings=settings)
-        words = self._keeper.ensure([table], lambda text, _: text)
+        words = self._keeper.ensure([table], fill_words)
         self.port = words["db.port"]
         self.programs = words.get("db.bin", "")
         self.target = {"url": f"postgres://headroom@127.0.0.1:{self.port}"}

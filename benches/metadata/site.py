@@ -21,14 +21,14 @@ from benches.folders import new_folder
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observers.postgres import Connection
 from headroom.recording.observers.table import ObserveTable
-from headroom.recording.services.keeper import Keeper, remove_leftovers
+from headroom.recording.services.keeper import Keeper, fill_words, remove_leftovers
 from headroom.recording.services.kinds import as_other_user
 from headroom.recording.services.service import Service
 from headroom.recording.services.table import ReadyTable, ServiceTable
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT, make_certificates
 from headroom.systems.catalogue.measured.measuring import Measuring
 from headroom.systems.catalogue.measured.parameters import Served
-from headroom.systems.catalogue.measured.services import DATABASE, HOST, fill, service_tables
+from headroom.systems.catalogue.measured.services import DATABASE, HOST, service_tables
 
 SERVER = "amga1"
 BOUNCER = "bouncer"
@@ -157,7 +157,7 @@ class Site:
 
     def ensure(self, tables: list[ServiceTable]) -> None:
         """Start the database and `tables`, where they do not run yet."""
-        self.words |= self.keeper.ensure([_database_table(self.certificates), *tables], fill)
+        self.words |= self.keeper.ensure([_database_table(self.certificates), *tables], fill_words)
 
     def make_database(self, name: str) -> None:
         """Make a database, which must not exist."""

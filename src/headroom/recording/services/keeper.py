@@ -39,6 +39,18 @@ _LOOK_AT_LOGS_S = 0.5
 _PREFIX = "headroom-services-"
 _OWN = re.compile(r"(?<!\{)\{(?=[a-z])")
 """The brace before a placeholder; two of them are one brace."""
+_WORD = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?)\}")
+
+
+def fill_words(text: str, words: Mapping[str, str]) -> str:
+    """Return a text with its words `{NAME.port}` replaced; other braces stay.
+
+    Examples
+    --------
+    >>> fill_words("{a.port} {b}", {"a.port": "1"})
+    '1 {b}'
+    """
+    return _WORD.sub(lambda found: words.get(found[1], found[0]), text)
 
 
 @dataclass(slots=True)

@@ -100,7 +100,7 @@ def database_model(**given: Value) -> Model:
     >>> model.stop(completions=2300)
     >>> result = simulate(model, seed=1)
     >>> mean_s = Database().mean_work_s
-    >>> bool(abs(result.times_s[-1] / 2300 / mean_s - 1) < 0.02)
+    >>> bool(abs(result.snapshot_times_s[-1] / 2300 / mean_s - 1) < 0.02)
     True
     """
     of = Database.checked(given)

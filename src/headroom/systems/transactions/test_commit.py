@@ -17,7 +17,7 @@ def cycle_ms(**changed: float) -> float:
     machine = machine_model("server")
     result = simulate(machine(**{**ALONE, **changed}), seed=3)
     done = result.classes.columns["completion_count"][-1].sum()
-    return float(1e3 * result.times_s[-1] / done)
+    return float(1e3 * result.snapshot_times_s[-1] / done)
 
 
 def test_each_call_of_single_statements_waits_for_a_round_trip() -> None:

@@ -19,7 +19,7 @@ def per_s(**given: Value) -> float:
     model = database_model(**given)
     model.stop(completions=6_900)
     result = simulate(model, seed=5)
-    return float(result.classes.columns["completion_count"][-1].sum() / result.times_s[-1])
+    return float(result.classes.columns["completion_count"][-1].sum() / result.snapshot_times_s[-1])
 
 
 def test_one_terminal_waits_for_work_flush_and_delay_alone() -> None:

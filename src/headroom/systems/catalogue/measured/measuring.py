@@ -17,7 +17,7 @@ from headroom.recording.observers.observing import PROGRAM, Observing
 from headroom.recording.observers.postgres import Connection, PostgresWatch
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
-from headroom.recording.services.keeper import Keeper
+from headroom.recording.services.keeper import Keeper, fill_words
 from headroom.recording.services.limits import memory_kills
 from headroom.recording.services.service import Service
 from headroom.recording.services.table import FaultTable
@@ -43,7 +43,6 @@ from headroom.systems.catalogue.measured.services import (
     LOAD,
     USER,
     entrance,
-    fill,
     service_tables,
 )
 
@@ -77,7 +76,7 @@ class Measuring:
         """Start the services that a point needs; return their placeholders."""
         tables = [*service_tables(config, certificates=self.certificates, database=self.database)]
         database, *_ = tables
-        words = self.keeper.ensure([database], fill)
+        words = self.keeper.ensure([database], fill_words)
         if Served.of(config).database_memory_mb and "memory" not in self._service("db").groups:
             raise EnvironmentUnfitError(
                 "this machine has no control group in which the database's memory can be limited",
@@ -85,7 +84,7 @@ class Measuring:
             )
         with _connected(words) as connection:
             make_database(connection)
-        return self.keeper.ensure(tables, fill)
+        return self.keeper.ensure(tables, fill_words)
 
     def database_folder(self) -> Path:
         """Return the folder of the database: another one has lost its entries."""

@@ -1,6 +1,5 @@
 """The services of a point: database, catalogue servers, balancer, delayed line."""
 
-import re
 import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +16,6 @@ from headroom.systems.catalogue.measured.parameters import (
     server_names,
 )
 
-_WORD = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?)\}")
 LOAD, LINE = "headroom-catalogue-load", "headroom-catalogue-delay"
 """Programs beside that of the service."""
 HOST = "127.0.0.1"
@@ -74,17 +72,6 @@ backend servers
 """
 """A server that refuses a connection costs another try, elsewhere and at once. A server that counts
 as down keeps its sessions: one that drains lets transactions end."""
-
-
-def fill(text: str, words: Mapping[str, str]) -> str:
-    """Return a text with its words `{NAME.port}` replaced; other braces stay.
-
-    Examples
-    --------
-    >>> fill("{a.port} {b}", {"a.port": "1"})
-    '1 {b}'
-    """
-    return _WORD.sub(lambda found: words.get(found[1], found[0]), text)
 
 
 def service_tables(

@@ -11,7 +11,7 @@ from typing import Any
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.system import Value
-from headroom.recording.services.keeper import Keeper
+from headroom.recording.services.keeper import Keeper, fill_words
 from headroom.recording.services.service import Service
 from headroom.recording.services.table import LimitsTable, ServiceTable
 from headroom.systems.transactions.measured.parameters import Asked
@@ -127,7 +127,7 @@ class Databases:
             return self.server.target()
         if point.product == "sqlite":
             return {"url": f"sqlite:{self.folder}"}
-        words = self.keeper.ensure([self._table(point)], _fill)
+        words = self.keeper.ensure([self._table(point)], fill_words)
         scheme, user = (
             ("postgres", "headroom") if point.product == "postgres" else ("mysql", "root")
         )
@@ -145,7 +145,3 @@ class Databases:
         """Return what the database lives in: a server that starts anew has lost it."""
         service = None if self.server else self.service()
         return str(target["url"]) if service is None else str(service.place.folder)
-
-
-def _fill(text: str, words: Mapping[str, str]) -> str:  # noqa: ARG001 - a known server has no words
-    return text

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -246,14 +246,17 @@ fn fill_some(
             };
             let loaded = fill_part(&mut link, population, part).await;
             loaded.map_err(DriverError::of(format!("loading {part:?}")))?;
-            let _ = write!(
-                std::io::stderr(),
-                "\rloaded {} of {} parts",
-                number + 1,
-                missing.len()
-            );
+            say(&format!("loaded {} of {} parts", number + 1, missing.len()));
         }
     })
+}
+
+/// Tell a person who looks on how far a load is.
+fn say(text: &str) {
+    let mut screen = std::io::stderr();
+    if screen.is_terminal() {
+        let _ = write!(screen, "\r{text}");
+    }
 }
 
 async fn fill_part(link: &mut Link, population: &Population, part: Part) -> Result<(), Failure> {
@@ -290,7 +293,7 @@ fn insert(link: &sqlite::Link, population: &Population, part: Part) -> Result<()
 
 async fn finish(place: &Place, name: &str, mark: Mark) -> Result<(), DriverError> {
     let mut link = connect(place, name, loading()).await?;
-    let _ = write!(std::io::stderr(), "\rmaking keys and indexes    ");
+    say("making keys and indexes    ");
     let result = async {
         if place.product == Product::Postgres {
             // Kept keys would be refused: a load may have been killed while they were made.
@@ -315,7 +318,7 @@ async fn finish(place: &Place, name: &str, mark: Mark) -> Result<(), DriverError
         // A user without this right has a checkpoint later.
         let _ = link.tell("checkpoint").await;
     }
-    let _ = writeln!(std::io::stderr());
+    say("loaded                     \n");
     mark::check_fresh(&mut link, mark, name).await
 }
 

@@ -1,6 +1,9 @@
 -- The transactions as functions: one round trip each. Money is in hundredths, rates are in ten
 -- thousandths. An order of an item that nobody has ends in an error, which rolls it back.
 
+-- Those of the other workload have no tables here.
+set local check_function_bodies = off;
+
 create or replace function tpcc_new_order(
     p_w int, p_d int, p_c int, p_items int[], p_suppliers int[], p_quantities int[],
     out o_number int, out o_total bigint
