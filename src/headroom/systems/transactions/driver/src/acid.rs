@@ -272,11 +272,12 @@ impl Tests<'_> {
     ) -> Result<Verdict, Failure> {
         let first = async |link: &mut Link| link.count(question).await;
         let again = async |link: &mut Link| link.count(question).await;
-        let (first, again, second) = self.both(End::Commit, first, again, |place, name, manner| {
-            with_retries(place, name, manner, &async |link: &mut Link| {
-                link.tell(change).await.map(|()| 0)
-            })
-        })?;
+        let (first, again, second) =
+            self.both(End::Commit, first, again, |place, name, manner| {
+                with_retries(place, name, manner, &async |link: &mut Link| {
+                    link.tell(change).await.map(|()| 0)
+                })
+            })?;
         let waited = if second.waited {
             "the change waited"
         } else {

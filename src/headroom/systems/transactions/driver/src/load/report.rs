@@ -24,10 +24,8 @@ pub struct Report {
     pub counts: Counts,
     /// First failures.
     pub failures: Vec<Failure>,
-    /// Transactions that were carried out.
-    pub call_count: u64,
     /// Sessions.
-    pub connections: usize,
+    pub connections: u32,
 }
 
 impl Report {
@@ -70,7 +68,11 @@ impl Report {
         for failure in &self.failures {
             let _ = writeln!(text, "{}: {failure}", failure.cause.name());
         }
-        let cpu_s = (self.usage.user_s + self.usage.system_s) / self.call_count.max(1) as f64;
+        let classes = self.outcome.classes.iter();
+        let ended: u64 = classes
+            .map(|one| one.completion_count + one.failure_count)
+            .sum();
+        let cpu_s = (self.usage.user_s + self.usage.system_s) / ended.max(1) as f64;
         let _ = writeln!(
             text,
             "this driver: {:.1} us of processor time per transaction, {} tried again",

@@ -2,17 +2,20 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use headroom::recording::clock::{Punctual, Usage, ns_of};
-use headroom::recording::load::carrier::{self, Caller, Completion};
+use headroom::recording::load::carrier::{self, Backend as _, Caller, Completion};
+use headroom::recording::load::drive::Drive;
 use headroom::recording::load::outcome::Outcome;
 use headroom::recording::load::patience::Patience;
 use headroom::recording::load::record::Record;
 use headroom::recording::load::workers::{Shared, Workers};
 use headroom::recording::load::{Limits, Load, StopReason};
 use headroom_transactions::systems::transactions::inputs::{Constants, Kind, Workload};
+use tokio::runtime::Runtime;
 
+use super::reactor::Reactor;
 use super::report::Report;
 use super::source::{DEFERRED, Inputs, Operation, Operations};
 use crate::database::Manner;
@@ -20,7 +23,8 @@ use crate::database::mark::{self, Mark, Stage, connect};
 use crate::error::{DriverError, Failure};
 use crate::job::{Goal, Run};
 use crate::populate::runtime;
-use crate::transactions::{Counts, Plan, Session};
+use crate::target::Product;
+use crate::transactions::{Plan, Session, Tally};
 
 /// Name of the target in tables.
 const STATION: &str = "database";
@@ -30,7 +34,8 @@ pub struct Ready {
     run: Run,
     mark: Mark,
     inputs: Arc<Inputs>,
-    sessions: Arc<Vec<Mutex<Session>>>,
+    sessions: Sessions,
+    tallies: Vec<Arc<Mutex<Tally>>>,
     journal: Option<Arc<Mutex<BufWriter<File>>>>,
 }
 
@@ -88,27 +93,43 @@ impl carrier::Carrier for Carrier {
 /// Carries operations out in the thread of a session.
 struct Carried {
     inputs: Arc<Inputs>,
-    sessions: Arc<Vec<Mutex<Session>>>,
-    defers: bool,
+    sessions: Vec<Mutex<(Runtime, Session)>>,
+    is_free: fn(Operation) -> bool,
 }
 
 impl Caller<Operation> for Carried {
     fn call(&self, place: u32, operation: Operation) -> i32 {
-        if self.defers && operation.kind == Kind::Delivery as usize {
+        if (self.is_free)(operation) {
             return 0;
         }
         let asked = self.inputs.draw(operation);
-        let mut session = self.sessions[place as usize]
+        let mut own = self.sessions[place as usize]
             .lock()
             .expect("no thread panics with it");
-        session
-            .carry_out(&asked)
-            .map_or_else(|number| -number, |()| 0)
+        let (runtime, session) = &mut *own;
+        runtime.block_on(session.carry_out(&asked))
     }
 
     fn buffer(&self, _place: u32) -> (*mut u8, usize) {
         (std::ptr::NonNull::dangling().as_ptr(), 0)
     }
+}
+
+/// A delivery that only has to be put into the queue.
+const fn is_queued(operation: Operation) -> bool {
+    operation.kind == Kind::Delivery as usize
+}
+
+/// Nothing is free where deliveries are carried out at once.
+const fn never(_: Operation) -> bool {
+    false
+}
+
+/// How sessions are carried: those with a server share a thread; SQLite, which works in the thread
+/// that calls, has one for each.
+enum Sessions {
+    Together(Reactor),
+    Apart(Carried),
 }
 
 impl Ready {
@@ -129,6 +150,9 @@ impl Ready {
             Goal::Nothing { .. } => None,
             Goal::Database(target) => Some(target.place()?),
         };
+        let has_server = place
+            .as_ref()
+            .is_some_and(|place| place.product != Product::Sqlite);
         let plan = Arc::new(Plan {
             place,
             database: run.database.clone(),
@@ -141,13 +165,22 @@ impl Ready {
             retries: run.retries,
             journal: journal.clone().map(|journal| journal as _),
         });
-        let sessions = (0..run.connections(mark)).map(|_| Session::open(&plan).map(Mutex::new));
-        let sessions = Arc::new(sessions.collect::<Result<Vec<_>, _>>()?);
+        let inputs = Arc::new(Inputs::new(&run, mark));
+        let is_free = if run.defers { is_queued } else { never };
+        let count = run.connections(mark);
+        let (sessions, tallies) = if has_server {
+            let reactor = Reactor::open(&plan, count, &inputs, is_free)?;
+            let tallies = reactor.tallies();
+            (Sessions::Together(reactor), tallies)
+        } else {
+            apart(&plan, count, &inputs, is_free)?
+        };
         Ok(Self {
-            inputs: Arc::new(Inputs::new(&run, mark)),
+            inputs,
             run,
             mark,
             sessions,
+            tallies,
             journal,
         })
     }
@@ -156,7 +189,7 @@ impl Ready {
     ///
     /// # Errors
     ///
-    /// If the system cannot provide enough threads.
+    /// If the system cannot provide what it takes.
     pub fn run(self, is_wanted: &mut dyn FnMut() -> bool) -> Result<Report, DriverError> {
         let run = &self.run;
         let operations = Operations::new(run, &self.inputs)?;
@@ -167,48 +200,86 @@ impl Ready {
             bytes: None,
             failures_in_a_row: run.failure_limit,
         };
-        let places = run.connections(self.mark);
-        let shared = Shared::new(
-            Load::new(operations, classes, limits, places),
-            Carrier { defers: run.defers },
-            Record::new(run.sample_every_s.map(ns_of)),
-            Patience::new(run.drain_s, run.silence_s),
-        );
-        let caller = Carried {
-            inputs: Arc::clone(&self.inputs),
-            sessions: Arc::clone(&self.sessions),
-            defers: run.defers,
-        };
+        let connections = run.connections(self.mark);
+        let load = Load::new(operations, classes, limits, connections);
+        let carrier = Carrier { defers: run.defers };
+        let record = Record::new(run.sample_every_s.map(ns_of));
+        let patience = Patience::new(run.drain_s, run.silence_s);
         let _punctual = Punctual::begin();
         let before = Usage::now();
-        let ran = Workers::run(shared, caller, is_wanted);
-        let mut shared =
-            ran.map_err(|error| DriverError::Job(format!("no threads for the load: {error}")))?;
+        let (mut load, record, end_ns, breakage) = match self.sessions {
+            Sessions::Together(mut reactor) => {
+                let mut drive = Drive {
+                    load,
+                    carrier,
+                    record,
+                    patience,
+                    is_wanted,
+                };
+                reactor.start();
+                let ended = drive.run(&mut reactor);
+                let end_ns = ended
+                    .as_ref()
+                    .map_or_else(|_| reactor.now_ns(), |&end_ns| end_ns);
+                (drive.load, drive.record, end_ns, ended.err())
+            }
+            Sessions::Apart(caller) => {
+                let shared = Shared::new(load, carrier, record, patience);
+                let ran = Workers::run(shared, caller, is_wanted);
+                let shared = ran.map_err(|error| {
+                    DriverError::Job(format!("no threads for the load: {error}"))
+                })?;
+                (shared.load, shared.record, shared.end_ns, None)
+            }
+        };
         let usage = Usage::now().since(&before);
         if let Some(journal) = &self.journal {
             flush(journal)?;
         }
-        let mut counts = Counts::default();
-        let mut failures = Vec::new();
-        for session in &*self.sessions {
-            // A session whose call never returned keeps its counts.
-            let Ok(session) = session.try_lock() else {
-                continue;
-            };
-            counts.add(session.counts());
-            failures.extend(session.failures().iter().cloned());
-        }
-        let end_ns = shared.end_ns;
-        let problem = problem(&shared.load, &failures, end_ns);
+        let Tally { counts, failures } = together(&self.tallies);
+        let problem = breakage
+            .map(|error| format!("waiting for answers: {error}"))
+            .or_else(|| problem(&load, &failures, end_ns));
         Ok(Report {
-            outcome: Outcome::new(&mut shared.load, STATION, shared.record, end_ns, problem),
+            outcome: Outcome::new(&mut load, STATION, record, end_ns, problem),
             usage,
             counts,
             failures,
-            call_count: shared.call_count,
-            connections: self.sessions.len(),
+            connections,
         })
     }
+}
+
+fn apart(
+    plan: &Arc<Plan>,
+    count: u32,
+    inputs: &Arc<Inputs>,
+    is_free: fn(Operation) -> bool,
+) -> Result<(Sessions, Vec<Arc<Mutex<Tally>>>), DriverError> {
+    let (mut sessions, mut tallies) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let runtime = runtime()?;
+        let session = runtime.block_on(Session::open(plan))?;
+        tallies.push(session.tally());
+        sessions.push(Mutex::new((runtime, session)));
+    }
+    let carried = Carried {
+        inputs: Arc::clone(inputs),
+        sessions,
+        is_free,
+    };
+    Ok((Sessions::Apart(carried), tallies))
+}
+
+/// Return what all sessions have done.
+fn together(tallies: &[Arc<Mutex<Tally>>]) -> Tally {
+    let mut all = Tally::default();
+    for tally in tallies {
+        let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        all.counts.add(&tally.counts);
+        all.failures.extend(tally.failures.iter().cloned());
+    }
+    all
 }
 
 fn flush(journal: &Mutex<BufWriter<File>>) -> Result<(), DriverError> {

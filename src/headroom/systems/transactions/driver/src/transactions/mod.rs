@@ -6,7 +6,7 @@ mod counts;
 mod session;
 
 pub use counts::Counts;
-pub use session::{Form, Plan, Session};
+pub use session::{Form, Plan, Session, Tally};
 
 use headroom_transactions::systems::transactions::inputs::Input;
 use headroom_transactions::systems::transactions::inputs::tpcb::Change;

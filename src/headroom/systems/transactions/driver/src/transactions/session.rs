@@ -1,17 +1,15 @@
 //! A session: one connection that carries out what terminals ask, and tries again after conflicts.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headroom_transactions::systems::transactions::inputs::{Input, UNUSED_ITEM};
 use serde::Deserialize;
-use tokio::runtime::Runtime;
 
 use super::{Asked, Counts, Done, by_function, by_statement};
 use crate::database::{Link, Manner, Statement};
 use crate::error::{Cause, DriverError, Failure};
-use crate::populate::runtime;
 use crate::step;
 use crate::target::{Place, Product};
 
@@ -45,14 +43,20 @@ pub struct Plan {
     pub journal: Option<Arc<Mutex<dyn Write + Send>>>,
 }
 
-/// A connection with its own clockwork.
+/// What a session has done so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Transactions.
+    pub counts: Counts,
+    /// The first failure of each cause.
+    pub failures: Vec<Failure>,
+}
+
+/// A connection.
 pub struct Session {
     plan: Arc<Plan>,
-    runtime: Runtime,
     link: Option<Link>,
-    counts: Counts,
-    /// The first failure of each cause.
-    failures: Vec<Failure>,
+    tally: Arc<Mutex<Tally>>,
 }
 
 impl Session {
@@ -61,99 +65,89 @@ impl Session {
     /// # Errors
     ///
     /// If it cannot be.
-    pub fn open(plan: &Arc<Plan>) -> Result<Self, DriverError> {
+    pub async fn open(plan: &Arc<Plan>) -> Result<Self, DriverError> {
         let mut session = Self {
             plan: Arc::clone(plan),
-            runtime: runtime()?,
             link: None,
-            counts: Counts::default(),
-            failures: Vec::new(),
+            tally: Arc::default(),
         };
         if let Some(place) = &plan.place {
             let unreachable = |failure| crate::database::unreachable(place, &failure);
-            session.connect().map_err(unreachable)?;
+            session.connect().await.map_err(unreachable)?;
         }
         Ok(session)
     }
 
-    /// Return what was done so far.
-    pub const fn counts(&self) -> &Counts {
-        &self.counts
+    /// Return where it counts, also for those who see it stuck in a call.
+    pub fn tally(&self) -> Arc<Mutex<Tally>> {
+        Arc::clone(&self.tally)
     }
 
-    /// Return the first failure of each cause.
-    pub fn failures(&self) -> &[Failure] {
-        &self.failures
-    }
-
-    /// Carry out what is asked.
-    ///
-    /// # Errors
-    ///
-    /// The number of the cause if it fails.
-    pub fn carry_out(&mut self, asked: &Asked) -> Result<(), i32> {
+    /// Carry out what is asked; return 0, or the negative number of the cause if it fails.
+    pub async fn carry_out(&mut self, asked: &Asked) -> i32 {
         let asked = sorted(asked);
-        let mut left = self.plan.retries;
-        loop {
-            match self.attempt(&asked) {
-                Ok(done) => {
-                    self.counts.note(&asked, &done);
-                    self.write_down(&asked, &done);
-                    return Ok(());
+        let mut retries = 0;
+        let result = loop {
+            match self.attempt(&asked).await {
+                Err(failure) if failure.cause == Cause::Conflict && retries < self.plan.retries => {
+                    retries += 1;
                 }
-                Err(failure) if failure.cause == Cause::Conflict && left > 0 => {
-                    left -= 1;
-                    self.counts.retries += 1;
+                result => break result,
+            }
+        };
+        if let Ok(done) = &result {
+            self.write_down(&asked, done);
+        }
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.counts.retries += u64::from(retries);
+        match result {
+            Ok(done) => {
+                tally.counts.note(&asked, &done);
+                0
+            }
+            Err(failure) => {
+                let number = failure.cause.number();
+                if tally.failures.iter().all(|one| one.cause != failure.cause) {
+                    tally.failures.push(failure);
                 }
-                Err(failure) => {
-                    let number = failure.cause.number();
-                    if self.failures.iter().all(|one| one.cause != failure.cause) {
-                        self.failures.push(failure);
-                    }
-                    return Err(number);
-                }
+                -number
             }
         }
     }
 
-    fn attempt(&mut self, asked: &Asked) -> Result<Done, Failure> {
+    async fn attempt(&mut self, asked: &Asked) -> Result<Done, Failure> {
         if self.plan.place.is_none() {
             return Ok(nothing_done(asked));
         }
         if self.link.is_none() {
-            std::thread::sleep(PAUSE);
-            self.connect()?;
+            tokio::time::sleep(PAUSE).await;
+            self.connect().await?;
         }
         let link = self.link.as_mut().expect("it was connected");
-        let by_function = self.plan.form == Form::Function && link.product() != Product::Sqlite;
-        let result = self.runtime.block_on(async {
-            if by_function {
-                return by_function::carry_out(link, asked).await;
-            }
+        let result = if self.plan.form == Form::Function && link.product() != Product::Sqlite {
+            by_function::carry_out(link, asked).await
+        } else {
             let result = by_statement::carry_out(link, asked).await;
             if result.is_err() {
                 // The failure says more than a refused rollback would.
                 let _ = link.run(&[step!(Statement::Rollback)]).await;
             }
             result
-        });
+        };
         let result = result.and_then(|done| checked(asked, done));
-        if result
-            .as_ref()
-            .is_err_and(|failure| failure.cause == Cause::Lost)
-        {
+        let is_lost = |failure: &Failure| failure.cause == Cause::Lost;
+        if result.as_ref().is_err_and(is_lost) {
             self.link = None;
         }
         result
     }
 
-    fn connect(&mut self) -> Result<(), Failure> {
+    async fn connect(&mut self) -> Result<(), Failure> {
         let plan = Arc::clone(&self.plan);
         let Some(place) = &plan.place else {
             return Ok(());
         };
-        let opening = Link::connect(place, &plan.database, plan.manner);
-        self.link = Some(self.runtime.block_on(opening)?);
+        self.link = Some(Link::connect(place, &plan.database, plan.manner).await?);
         Ok(())
     }
 
