@@ -154,12 +154,21 @@ def _resources(tables: Sequence[Result], places: Sequence[npt.NDArray[np.int64]]
     return {"names": names, "capacity": capacity, "columns": columns, "maxima": maxima}
 
 
-def merged_histogram(tables: Sequence[Result]) -> dict[str, Any]:
-    """Return the histogram of all observations, at the moments that the tables have in common."""
+def merged_histogram(tables: Sequence[Result], *, of_classes: bool = False) -> dict[str, Any]:
+    """Return the histogram of all observations.
+
+    Parameters
+    ----------
+    of_classes
+        False: tables of processes, whose segments end at common moments; others are joined to the
+        next. True: tables of the classes of a load, whose segments end with operations of their
+        own: each end is one, so a segment may hold what another class did a little earlier.
+    """
     known = [one for one in tables if one["bin_low"].size]
     if not known:
         return dict(tables[0])
-    wanted = common_times([one["segment_end_times_s"] for one in known])
+    ends = [one["segment_end_times_s"] for one in known]
+    wanted = np.unique(np.concatenate(ends)) if of_classes else common_times(ends)
     low = np.unique(np.concatenate([one["bin_low"] for one in known]))
     high = np.zeros_like(low)
     counts = np.zeros((len(wanted), len(low)), dtype=np.int64)

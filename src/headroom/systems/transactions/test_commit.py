@@ -6,6 +6,7 @@ from headroom.simulation import simulate
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.theory.demands import demands, mean_counts
 
+pytestmark = pytest.mark.filterwarnings("ignore:no program")
 ALONE = {"terminals_in_all": 1, "transactions_per_terminal": 460, "warehouses": 1, "processors": 1,
          "processing_nodes": 1, "io_nodes": 0, "local_disks": 1, "communication_nodes": 0,
          "buffer_mb": 0.0, "io_probability": 0.0}  # fmt: skip

@@ -39,7 +39,8 @@ def test_many_terminals_are_limited_by_the_processors_and_a_quota_of_them() -> N
 def test_one_warehouse_is_limited_by_its_row() -> None:
     held_s = 0.9 * Database().payment_s + 0.01
     highest = CARDS / DECK["Payment"] / held_s
-    assert 0.75 * highest < per_s(terminals=32, warehouses=1, flush_s=0.01) <= 1.05 * highest
+    # A commit that comes while others are flushed waits for their flush, too.
+    assert 0.5 * highest < per_s(terminals=32, warehouses=1, flush_s=0.01) <= highest
 
 
 def test_crowding_takes_its_share_for_each_doubling() -> None:

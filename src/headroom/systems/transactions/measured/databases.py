@@ -143,5 +143,8 @@ class Databases:
 
     def _place(self, target: Mapping[str, Any]) -> str:
         """Return what the database lives in: a server that starts anew has lost it."""
-        service = None if self.server else self.service()
-        return str(target["url"]) if service is None else str(service.place.folder)
+        url = str(target["url"])
+        service = self.service()
+        if self.server is not None or service is None or url.startswith("sqlite:"):
+            return url
+        return str(service.place.folder)

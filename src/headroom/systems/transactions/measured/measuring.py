@@ -14,9 +14,9 @@ from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
 from headroom.systems.transactions.measured.conversion import (
     completions,
-    driver_remark,
     miscounted_rows,
     run_of,
+    with_driver_share,
 )
 from headroom.systems.transactions.measured.databases import HOST, Databases
 from headroom.systems.transactions.measured.parameters import SERVICE, Asked
@@ -61,14 +61,13 @@ class Measuring:
                 length_s = time.monotonic() - begun_s
         run = run_of(result, point, warm_up_s=self.warm_up_s)
         run = observer.added_to(run, throughput=completions(result) / length_s)
-        if caution := driver_remark(run):
-            run = replace(run, remarks=(*run.remarks, caution))
+        run = with_driver_share(run)
         run = self._counted(run, target, name, before)
         if self.checks:
             run = self._checked(run, target, name)
         derived = "; ".join(deviations(point, seconds=self.seconds, defers=_defers(point)))
         said = f"derived from {_TITLES[point.workload]}, not comparable with published results: "
-        return replace(run, remarks=(*run.remarks, said + derived))
+        return replace(run, notes=(*run.notes, said + derived))
 
     def _jobs(
         self, point: Asked, target: Mapping[str, Any], name: str, seed: int

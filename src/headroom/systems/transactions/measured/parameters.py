@@ -69,6 +69,8 @@ _OWN = (
     Metric(name="driver_cpu_s_per_op", unit="s", better="low",
            description="Processor time of the driver for a transaction; with SQLite, the "
            "database's is in it"),
+    Metric(name="driver_share", unit="1", better="low",
+           description="Share of the driver in all processor time, where the server is observed"),
     Metric(name="broken_conditions", unit="1", better="low",
            description="Rows or groups that break a consistency condition after the run"),
     Metric(name="miscounted_rows", unit="1", better="low",

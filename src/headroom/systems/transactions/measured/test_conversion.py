@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headroom.experiment.protocol.run import Run
-from headroom.systems.transactions.measured.conversion import driver_remark, miscounted_rows
+from headroom.systems.transactions.measured.conversion import miscounted_rows, with_driver_share
 
 COUNTS = {
     "new_order_count": 3.0,
@@ -46,4 +46,6 @@ def test_a_driver_that_takes_a_tenth_of_the_machine_is_said(
 ) -> None:
     empty = Run(values={}, snapshot_times_s=np.array([1.0]))
     values = {"driver_cpu_s_per_op": own_us * 1e-6, "service.db.cpu_s_per_op": 500e-6}
-    assert bool(driver_remark(replace(empty, values=values))) == is_said
+    run = with_driver_share(replace(empty, values=values))
+    assert bool(run.remarks) == is_said
+    assert run.values["driver_share"] == pytest.approx(own_us / (own_us + 500))

@@ -48,7 +48,7 @@ def test_conditions_and_counters_hold_after_a_run(system: TransactionsSystem, pr
         assert values["miscounted_rows"] == 0.0
     assert counters["new_order_count"] == pytest.approx(counters["payment_count"], abs=20)
     assert values["nopm"] > 0.0
-    assert any("derived from TPC-C" in one for one in run.remarks)
+    assert any("derived from TPC-C" in one for one in run.notes)
 
 
 @pytest.mark.parametrize("product", ["postgres", "mariadb"])

@@ -35,7 +35,7 @@ pub struct Ready {
     mark: Mark,
     inputs: Arc<Inputs>,
     sessions: Sessions,
-    tallies: Vec<Arc<Mutex<Tally>>>,
+    tallies: Tallies,
     journal: Option<Arc<Mutex<BufWriter<File>>>>,
 }
 
@@ -125,6 +125,9 @@ const fn never(_: Operation) -> bool {
     false
 }
 
+/// What each session has done so far.
+type Tallies = Vec<Arc<Mutex<Tally>>>;
+
 /// How sessions are carried: those with a server share a thread; SQLite, which works in the thread
 /// that calls, has one for each.
 enum Sessions {
@@ -176,9 +179,9 @@ impl Ready {
             apart(&plan, count, &inputs, is_free)?
         };
         Ok(Self {
-            inputs,
             run,
             mark,
+            inputs,
             sessions,
             tallies,
             journal,
@@ -255,7 +258,7 @@ fn apart(
     count: u32,
     inputs: &Arc<Inputs>,
     is_free: fn(Operation) -> bool,
-) -> Result<(Sessions, Vec<Arc<Mutex<Tally>>>), DriverError> {
+) -> Result<(Sessions, Tallies), DriverError> {
     let (mut sessions, mut tallies) = (Vec::new(), Vec::new());
     for _ in 0..count {
         let runtime = runtime()?;
