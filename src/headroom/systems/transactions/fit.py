@@ -62,7 +62,7 @@ class DatabaseFit:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:  # noqa: ARG002
         """Return the fitted parameters of the model `tpcc`."""
-        return (*_PARAMETERS.values(), "crowding", "flush_s", "delay_s", "work_c2")
+        return (*_PARAMETERS.values(), "crowding", "flush_s", "delay_s", "work_c2", "cpus")
 
     def model_config(
         self,
@@ -94,6 +94,7 @@ class DatabaseFit:
             )
         found = _of_one(alone[0])
         found["crowding"] = _crowding(_work_s(alone[0]), crowds)
+        found["cpus"] = _cpus(crowds)
         return Found(
             parameters=tuple(
                 FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
@@ -175,6 +176,15 @@ def _crowding(alone_s: float, crowds: Sequence[SourcePoint]) -> float:
     doublings = np.array([math.log2(float(one.config["terminals"])) for one in crowds])
     growth = np.array([_work_s(one) / alone_s - 1.0 for one in crowds])
     return float((doublings * growth).sum() / (doublings**2).sum())
+
+
+def _cpus(crowds: Sequence[SourcePoint]) -> float:
+    """Return the processors that others leave, where terminals ask most."""
+    most = max(crowds, key=lambda one: float(one.config["terminals"]))
+    count = _value(most, "machine.cpu.count")
+    busy = count * _value(most, "machine.cpu.utilization")
+    others = max(busy - _value(most, "throughput") * _work_s(most), 0.0)
+    return max(count - others, 0.1)
 
 
 def _residuals(

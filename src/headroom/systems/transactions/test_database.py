@@ -58,6 +58,10 @@ def point(of: Database, **more: Value) -> SourcePoint:
         "service.db.cpu_s_per_op": 0.9 * work_s,
         "service.db.wal_flush_s_mean": of.flush_s,
         "response_s_mean": mean_s,
+        "throughput": of.terminals / mean_s / 20,
+        "machine.cpu.count": 4.0,
+        # Others take one processor.
+        "machine.cpu.utilization": (1.0 + of.terminals / mean_s / 20 * work_s) / 4.0,
         **{
             f"class.{kind.lower().replace('-', '_')}.response_s_mean": time_s
             for kind, time_s in times.items()
@@ -88,6 +92,7 @@ def test_the_fit_finds_what_the_points_were_made_of() -> None:
     }
     for name, value in made.items():
         assert found[name] == pytest.approx(value, rel=1e-6), name
+    assert found["cpus"] == pytest.approx(3.0)
 
 
 def test_a_fit_without_one_terminal_or_with_quotas_alone_is_refused() -> None:
