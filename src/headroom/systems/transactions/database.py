@@ -51,8 +51,8 @@ class Database(Declared, frozen=True, kw_only=True):
     """The same of a Stock-Level"""
     work_c2: Annotated[float, parameter(low=0, high=100, source=_ASSUMED)] = 0.3
     """Squared coefficient of variation of these times within a type"""
-    crowding: Annotated[float, parameter(low=-0.5, high=2, source=_ASSUMED)] = 0.0
-    """Share by which processor times grow whenever terminals double: latches, switches, caches"""
+    crowding: Annotated[float, parameter(low=-0.01, high=1, source=_ASSUMED)] = 0.0
+    """Share by which processor times grow with each further terminal: snapshots, latches, caches"""
     flush_s: _Time = 0.0005
     """Flush of the log, for all commits that wait; 0: none"""
     delay_s: _Time = 0.0
@@ -70,7 +70,7 @@ class Database(Declared, frozen=True, kw_only=True):
             "Delivery": self.delivery_s,
             "Stock-Level": self.stock_level_s,
         }[kind]
-        return alone * max(1.0 + self.crowding * math.log2(self.terminals), 0.1)
+        return alone * max(1.0 + self.crowding * (self.terminals - 1), 0.1)
 
     @property
     def mean_work_s(self) -> float:

@@ -244,8 +244,8 @@ class Machine:
         if not (self.crowding_share or self.background_share):
             return 1.0
         terminals = self.terminal_count / (self.clusters * self.processing_nodes)
-        doublings = max(math.log2(terminals / UNCROWDED), 0.0)
-        return (1.0 + self.crowding_share * doublings) / (1.0 - self.background_share)
+        further = max(terminals - UNCROWDED, 0.0)
+        return (1.0 + self.crowding_share * further) / (1.0 - self.background_share)
 
     @property
     def io_processor_ms(self) -> float:

@@ -1,5 +1,6 @@
 """The model of a database under TPC-C against bounds by hand, and the fit against the truth."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,9 @@ def test_one_warehouse_is_limited_by_its_row() -> None:
     assert 0.5 * highest < per_s(terminals=32, warehouses=1, flush_s=0.01) <= highest
 
 
-def test_crowding_takes_its_share_for_each_doubling() -> None:
-    alone, crowded = Database(terminals=16), Database(terminals=16, crowding=0.1)
-    assert crowded.mean_work_s == pytest.approx(1.4 * alone.mean_work_s)
+def test_crowding_takes_its_share_for_each_further_terminal() -> None:
+    alone, crowded = Database(terminals=16), Database(terminals=16, crowding=0.02)
+    assert crowded.mean_work_s == pytest.approx(1.3 * alone.mean_work_s)
 
 
 def point(of: Database, **more: Value) -> SourcePoint:
@@ -84,7 +85,7 @@ def target() -> Target:
 
 def test_the_fit_finds_what_the_points_were_made_of() -> None:
     made = {"new_order_s": 0.0011, "payment_s": 0.0004, "flush_s": 0.0008, "delay_s": 0.0002,
-            "crowding": 0.07}  # fmt: skip
+            "crowding": 0.02}  # fmt: skip
     points = [point(Database(terminals=count, **made)) for count in (1, 4, 16)]
     found = {
         one.name: one.value
@@ -93,6 +94,17 @@ def test_the_fit_finds_what_the_points_were_made_of() -> None:
     for name, value in made.items():
         assert found[name] == pytest.approx(value, rel=1e-6), name
     assert found["cpus"] == pytest.approx(3.0)
+
+
+def test_a_full_machine_gave_what_was_kept_busy() -> None:
+    of = Database(terminals=16)
+    crowd = point(of)
+    busy = {"machine.cpu.utilization": Observed(value=0.9), "throughput": Observed(value=3_000.0)}
+    crowd = replace(crowd, observed={**crowd.observed, **busy})
+    points = [point(Database(terminals=1)), crowd]
+    result = DatabaseFit().fit(points, target(), DatabaseOptions())
+    cpus = next(one.value for one in result.parameters if one.name == "cpus")
+    assert cpus == pytest.approx(3_000 * of.mean_work_s)
 
 
 def test_a_fit_without_one_terminal_or_with_quotas_alone_is_refused() -> None:

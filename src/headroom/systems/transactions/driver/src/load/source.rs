@@ -86,13 +86,13 @@ impl Inputs {
             Workload::TpcC => {
                 let one = |terminal: u32| {
                     let place = first + terminal;
-                    // One warehouse after the other: ten terminals each come first.
-                    let warehouse = place / DISTRICTS % mark.scale + 1;
+                    // In turn, so that few terminals do not meet in one warehouse.
+                    let warehouse = place % mark.scale + 1;
                     let own = Terminal::new(
                         chance(terminal),
                         mark.scale,
                         warehouse,
-                        place % DISTRICTS + 1,
+                        place / mark.scale % DISTRICTS + 1,
                     );
                     Mutex::new(own)
                 };
