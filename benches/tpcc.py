@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -195,13 +195,17 @@ def _of(workload: str, title: str) -> Iterator[Case]:
     )
 
 
+def _load_s(workload: str) -> float:
+    return float(site().load_s[workload])
+
+
 def _loads(titles: Mapping[str, Any]) -> Iterator[Case]:
     for workload, title in titles.items():
         yield Case(
             name=f"load of {title}, a warehouse or branch",
             metric="elapsed time",
             unit="s",
-            headroom=lambda workload=workload: site().load_s[workload],
+            headroom=partial(_load_s, workload),
             peers={f"{ASKED_LOAD_S:g} s, asked for": lambda: ASKED_LOAD_S},
             measure="returned",
             better="low",

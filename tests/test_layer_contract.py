@@ -165,6 +165,15 @@ LAYERS: Mapping[str, Layer] = {
         idle=(),
         counts=({"requests": 101}, {"read_share": 0.5}),
     ),
+    "transactions": Layer(
+        point=None,
+        refused=(
+            ({"product": "sqlite", "cpus": 0.5, "waits": False}, "not limited"),
+            ({"pipelines": True, "waits": False}, "needs single statements"),
+            ({"product": "postgres"}, "asks once in 21 s"),
+        ),
+        counts=({"terminals": 9}, {"isolation": "serializable"}),
+    ),
 }  # fmt: skip
 
 

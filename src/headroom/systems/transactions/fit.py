@@ -40,7 +40,7 @@ _PARAMETERS: dict[Kind, str] = {
 }
 _GROUPS = ("program", "service.db")
 _SHORTEST_S = 1e-6
-_ERRORS = {"throughput": 0.13, "response_s_p95": 0.2, "response_s_mean": 0.2}
+_ERRORS = {"throughput": 0.09, "response_s_p95": 0.15, "response_s_mean": 0.15}
 """Ending of a metric to the standard deviation of log(measured / predicted)."""
 _FULL = 0.85
 """Busy share of the processors from which a machine is full."""

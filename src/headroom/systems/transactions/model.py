@@ -32,7 +32,7 @@ _KNOWN_ERRORS = {
     "server": "before its rows were locked, the simulation of this machine predicted 10% more "
     "than a real database did at one client, 27% more at 4 clients and 41% more at 16; it "
     "has not been compared since, and nothing was measured past 16 terminals of a node: with "
-    "crowding_share = 0 what it says of more is an upper bound"
+    "crowding_share = 0 its results for more are upper bounds"
 }
 """The known error of the simulation, by machine."""
 

@@ -116,7 +116,6 @@ class TransactionsSystem(FromDeclaration):
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a point whose parameters contradict each other."""
-        program()
         point = Asked.of(config)
         if self.setup.url:
             scheme = self.setup.url.partition(":")[0]
@@ -150,6 +149,7 @@ class TransactionsSystem(FromDeclaration):
                 f"{self.setup.seconds:g} s",
                 cure=f"set seconds = {_SHORTEST_S:g} or more, or waits = false",
             )
+        program()
 
     def check_files(self, config: Mapping[str, Value]) -> None:
         """Refuse a point whose program is missing."""

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from headroom.experiment.protocol.fit_method import FitError, Observed, SourcePoint, Target
+from headroom.experiment.protocol.registry import find_system
 from headroom.experiment.protocol.system import Column, Value
 from headroom.simulation import simulate
-from headroom.systems.model.system import ModelSystem
 from headroom.systems.transactions.database import COMMITS, Database, database_model
 from headroom.systems.transactions.fit import DatabaseFit, DatabaseOptions
 from headroom.systems.transactions.workload.tpcc import DECK
@@ -68,7 +69,13 @@ def point(of: Database, **more: Value) -> SourcePoint:
             for kind, time_s in times.items()
         },
     }
-    config = {"workload": "tpcc", "waits": False, "rate_per_s": 0.0, "cpus": 0.0, "warehouses": 4}
+    config: dict[str, Value] = {
+        "workload": "tpcc",
+        "waits": False,
+        "rate_per_s": 0.0,
+        "cpus": 0.0,
+        "warehouses": 4,
+    }
     return SourcePoint(
         experiment="terminals",
         column=Column.MEASURE,
@@ -79,14 +86,20 @@ def point(of: Database, **more: Value) -> SourcePoint:
 
 
 def target() -> Target:
-    setup = ModelSystem.setup_type(model="tpcc")
-    return Target(system=ModelSystem.load(setup, base=Path()), config={})
+    kind = find_system("model")
+    setup = msgspec.convert({"model": "tpcc"}, kind.setup_type)
+    return Target(system=kind.load(setup, base=Path()), config={})
 
 
 def test_the_fit_finds_what_the_points_were_made_of() -> None:
-    made = {"new_order_s": 0.0011, "payment_s": 0.0004, "flush_s": 0.0008, "delay_s": 0.0002,
-            "crowding": 0.02}  # fmt: skip
-    points = [point(Database(terminals=count, **made)) for count in (1, 4, 16)]
+    made: dict[str, float] = {
+        "new_order_s": 0.0011,
+        "payment_s": 0.0004,
+        "flush_s": 0.0008,
+        "delay_s": 0.0002,
+        "crowding": 0.02,
+    }
+    points = [point(Database.of({**made, "terminals": count})) for count in (1, 4, 16)]
     found = {
         one.name: one.value
         for one in DatabaseFit().fit(points, target(), DatabaseOptions()).parameters

@@ -210,7 +210,7 @@ fn rows(part: Part) -> BTreeMap<Table, Vec<Vec<Value>>> {
 
 fn number(value: &Value) -> i64 {
     let Value::Number(number) = value else {
-        panic!("{value:?} is no number")
+        panic!("{value:?} is not a number")
     };
     *number
 }

@@ -132,7 +132,10 @@ class Measuring:
         text = ", ".join(f"{table} by {count:g}" for table, count in off.items())
         return replace(
             run,
-            faults=(*run.faults, f"the database counted other rows than were asked for: {text}"),
+            faults=(
+                *run.faults,
+                f"the database counted other rows than the transactions changed: {text}",
+            ),
         )
 
     def _checked(self, run: Run, target: Mapping[str, Any], name: str) -> Run:

@@ -56,7 +56,7 @@ class Asked(Declared, frozen=True, kw_only=True):
 _OWN = (
     Metric(name="throughput", unit="1/s", better="high",
            description="Transactions per second, of all types"),
-    Metric(name="jobs_mean", unit="1", description="Mean number of transactions under way"),
+    Metric(name="jobs_mean", unit="1", description="Mean number of transactions in progress"),
     Metric(name="error_count", unit="1", better="low", description="Transactions that failed"),
     Metric(name="fail_ratio", unit="1", better="low",
            description="Share of the transactions that failed"),
@@ -75,7 +75,7 @@ _OWN = (
            description="Rows or groups that break a consistency condition after the run"),
     Metric(name="miscounted_rows", unit="1", better="low",
            description="Rows by which the database's own counters differ from those of the "
-           "transactions, where none was tried again"),
+           "transactions, if none was tried again"),
     Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
 )  # fmt: skip
 _TPC_C = (

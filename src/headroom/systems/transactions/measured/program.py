@@ -81,7 +81,7 @@ def ask(job: Mapping[str, Any], *, within_s: float = 86_400.0) -> dict[str, Any]
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no reason given"]
         raise EnvironmentUnfitError(
-            f"{job['do']}: {said[-1].removeprefix('error: ')}", cure="mend that, then run again"
+            f"{job['do']}: {said[-1].removeprefix('error: ')}", cure="correct that, then run again"
         )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

@@ -94,9 +94,9 @@ pub fn test(place: &Place, name: &str, isolation: Isolation) -> Result<Vec<Verdi
         Ok(vec![
             tests.atomicity("a payment that commits", End::Commit)?,
             tests.atomicity("a payment that is rolled back", End::Rollback)?,
-            tests.unseen("Order-Status beside a New-Order that commits", End::Commit)?,
+            tests.unseen("Order-Status during a New-Order that commits", End::Commit)?,
             tests.unseen(
-                "Order-Status beside a New-Order that is rolled back",
+                "Order-Status during a New-Order that is rolled back",
                 End::Rollback,
             )?,
             tests.numbers(
@@ -107,9 +107,9 @@ pub fn test(place: &Place, name: &str, isolation: Isolation) -> Result<Vec<Verdi
                 "two New-Orders of a district, the first is rolled back",
                 End::Rollback,
             )?,
-            tests.balance("Payment beside a Delivery that commits", End::Commit)?,
+            tests.balance("Payment during a Delivery that commits", End::Commit)?,
             tests.balance(
-                "Payment beside a Delivery that is rolled back",
+                "Payment during a Delivery that is rolled back",
                 End::Rollback,
             )?,
             tests.repeats(
@@ -215,7 +215,7 @@ impl Tests<'_> {
         let passed =
             (second.value != number || may_see) && (after == number) == (end == End::Commit);
         let seen = format!(
-            "order {number}, seen beside it {}, afterwards {after}",
+            "order {number}, seen meanwhile {}, afterwards {after}",
             second.value
         );
         Ok(Verdict { test, passed, seen })

@@ -169,7 +169,7 @@ pub fn check(place: &Place, name: &str) -> Result<(Mark, Vec<Finding>), DriverEr
         let mark = mark::read(&mut link, name).await?;
         if mark.stage == Stage::Loading {
             return Err(DriverError::Database(format!(
-                "the database `{name}` is not loaded to the end; load it again, and it goes on"
+                "the database `{name}` is not loaded to the end; load it again, and it continues"
             )));
         }
         Ok((mark, findings(&mut link, mark).await?))

@@ -51,7 +51,7 @@ pub fn check_name(name: &str) -> Result<(), DriverError> {
         return Ok(());
     }
     Err(DriverError::Job(format!(
-        "`{name}` is no name for a database of this program: it has to begin with `{PREFIX}`, \
+        "`{name}` is not the name of a database of this program, which has to begin with `{PREFIX}`, \
          with small letters, digits and `_` after it"
     )))
 }
@@ -71,8 +71,7 @@ pub const fn of_server(product: Product) -> &'static str {
 /// If the server cannot be asked.
 pub async fn is_empty(link: &mut Link, name: &str) -> Result<bool, Failure> {
     let tables = match link.product() {
-        Product::Postgres => "information_schema.tables where table_schema not in ('pg_catalog', \
-             'information_schema')"
+        Product::Postgres => "information_schema.tables where table_schema = 'public'"
             .to_owned(),
         Product::Mariadb => format!("information_schema.tables where table_schema = '{name}'"),
         Product::Sqlite => "sqlite_master".to_owned(),

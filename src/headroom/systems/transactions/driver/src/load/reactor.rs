@@ -138,7 +138,7 @@ async fn work(
 
 #[allow(
     deprecated,
-    reason = "its successor is unsafe for descriptors that somebody else may close; nobody has this one"
+    reason = "its successor is unsafe: the descriptor must stay open, which ownership ensures"
 )]
 fn timer() -> io::Result<AsyncFd<OwnedFd>> {
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;

@@ -312,7 +312,7 @@ fn mark_of(run: &Run) -> Result<Mark, DriverError> {
                 let mark = mark::read(&mut link, &run.database).await?;
                 if mark.stage == Stage::Loading {
                     return Err(DriverError::Database(format!(
-                        "the database `{}` is not loaded to the end; load it again, and it goes on",
+                        "the database `{}` is not loaded to the end; load it again, and it continues",
                         run.database
                     )));
                 }

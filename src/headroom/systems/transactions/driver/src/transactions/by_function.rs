@@ -9,7 +9,7 @@ use crate::step;
 use crate::target::Product;
 
 /// What PostgreSQL says of an order that is rolled back as it should.
-const ROLLED_BACK: &str = "headroom: an item that nobody has";
+const ROLLED_BACK: &str = "headroom: an unused item";
 
 /// Carry out a transaction.
 pub async fn carry_out(link: &mut Link, asked: &Asked) -> Result<Done, Failure> {

@@ -68,7 +68,7 @@ async fn new_order(link: &mut Link, place: [u32; 3], lines: &[Line]) -> Result<D
     ));
     let answers = link.run(&first).await?;
     let number = only(&answers[1])?[0].number()?;
-    only(answers.last().expect("a customer was asked for"))?;
+    only(answers.last().expect("a customer is requested"))?;
 
     let stock = Statement::Stock(u8::try_from(district).expect("ten districts"));
     let is_there = |line: &&Line| line.item != UNUSED_ITEM;
@@ -158,7 +158,7 @@ async fn payment(
     let answers = link.run(&first).await?;
     let warehouse_name = only(&answers[1])?[0].text();
     let district_name = only(&answers[if needs_two { 3 } else { 2 }])?[0].text();
-    let customer = middle(answers.last().expect("a customer was asked for"))?[0].number()?;
+    let customer = middle(answers.last().expect("a customer is requested"))?[0].number()?;
     let data = format!("{customer} {home_district} {home} {district} {warehouse} {amount} ");
     link.run(&[
         step!(

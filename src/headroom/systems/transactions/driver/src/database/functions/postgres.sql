@@ -28,7 +28,7 @@ begin
     for n in 1 .. v_lines loop
         select i_price into v_price from item where i_id = p_items[n];
         if not found then
-            raise exception 'headroom: an item that nobody has';
+            raise exception 'headroom: an unused item';
         end if;
         update stock set
             s_quantity = case when s_quantity - p_quantities[n] >= 10
