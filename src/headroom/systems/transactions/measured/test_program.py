@@ -19,7 +19,9 @@ def test_a_program_that_is_named_and_not_there_is_refused(
 @pytest.mark.usefixtures("transactions_program")
 def test_the_reason_of_a_refusal_is_passed_on(tmp_path: Path) -> None:
     target = {"url": f"sqlite:{tmp_path}"}
-    with pytest.raises(EnvironmentUnfitError, match="no name for a database of this program"):
+    with pytest.raises(
+        EnvironmentUnfitError, match="is not the name of a database of this program"
+    ):
         ask({"do": "drop", "target": target, "database": "orders"})
     with pytest.raises(EnvironmentUnfitError, match="the URL holds a password") as refused:
         ask({"do": "check", "target": {"url": "postgres://me:secret@h"}, "database": "headroom_x"})

@@ -71,8 +71,7 @@ pub const fn of_server(product: Product) -> &'static str {
 /// If the server cannot be asked.
 pub async fn is_empty(link: &mut Link, name: &str) -> Result<bool, Failure> {
     let tables = match link.product() {
-        Product::Postgres => "information_schema.tables where table_schema = 'public'"
-            .to_owned(),
+        Product::Postgres => "information_schema.tables where table_schema = 'public'".to_owned(),
         Product::Mariadb => format!("information_schema.tables where table_schema = '{name}'"),
         Product::Sqlite => "sqlite_master".to_owned(),
     };

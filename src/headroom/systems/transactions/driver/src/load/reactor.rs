@@ -64,6 +64,8 @@ pub struct Reactor {
     armed_ns: u64,
     /// Operations of the next turn.
     given: Vec<(u32, Operation)>,
+    /// Places whose operations end with the next turn: none may end before it has begun.
+    ended: Vec<u32>,
     /// An operation that needs no database ends at once.
     is_free: fn(Operation) -> bool,
     turns: u64,
@@ -112,6 +114,7 @@ impl Reactor {
             timer,
             armed_ns: 0,
             given: Vec::with_capacity(count as usize),
+            ended: Vec::new(),
             is_free,
             turns: 0,
         })
@@ -185,7 +188,7 @@ impl Backend<Operation> for Reactor {
 
     fn push(&mut self, place: u32, operation: Operation) {
         if (self.is_free)(operation) {
-            self.ends.add(place, 0);
+            self.ended.push(place);
             return;
         }
         self.given.push((place, operation));
@@ -193,6 +196,9 @@ impl Backend<Operation> for Reactor {
 
     fn turn(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         self.turns += 1;
+        for place in self.ended.drain(..) {
+            self.ends.add(place, 0);
+        }
         let now_ns = self.ends.now_ns();
         let until_ns = until_ns.unwrap_or(now_ns + NS_PER_S);
         if until_ns != self.armed_ns || until_ns <= now_ns {

@@ -280,7 +280,11 @@ fn together(tallies: &[Arc<Mutex<Tally>>]) -> Tally {
     for tally in tallies {
         let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         all.counts.add(&tally.counts);
-        all.failures.extend(tally.failures.iter().cloned());
+        for failure in &tally.failures {
+            if all.failures.iter().all(|one| one.cause != failure.cause) {
+                all.failures.push(failure.clone());
+            }
+        }
     }
     all
 }
