@@ -711,6 +711,7 @@ CautionCode: TypeAlias = Literal[
     "remark",
     "refused",
     "little",
+    "settled",
     "imprecise",
     "short_runs",
     "no_intervals",
@@ -719,9 +720,9 @@ CautionCode: TypeAlias = Literal[
     "fitted",
 ]
 """A quick variant; runs that are left; failed runs; points without results; disturbed runs; the
-system says why its results may mislead; a fit was refused; Little's law fails; a precision was not
-reached; runs too short for their intervals; no intervals; compared runs stood apart; numbers of a
-model are assumed; or fitted to what it is compared with."""
+system says why its results may mislead; a fit was refused; Little's law fails; runs settled at one
+of two rates; a precision was not reached; runs too short for their intervals; no intervals;
+compared runs stood apart; numbers of a model are assumed; or fitted to what it is compared with."""
 
 
 class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
@@ -731,7 +732,8 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
     total: int = 0
     share: float | None = None
-    """The worst: of `imprecise` a half-width, of `disturbed` what was taken."""
+    """The worst: of `imprecise` a half-width, of `disturbed` what was taken, of `settled` how much
+    larger the higher rate is."""
     wanted: float | None = None
     metric: str = ""
     unit: str = "1"

@@ -25,6 +25,7 @@ from headroom.analysis.results import (
     RunLength,
     RunsAnalysed,
     Saturation,
+    Settled,
     WarmUpCut,
 )
 from headroom.analysis.run.batches import spreads_of
@@ -368,10 +369,7 @@ def analyse_point(
         planned=planned,
         errors=_counted([row.error for row in failed]),
         faults=_counted_faults(summary.faults),
-        remarks=[
-            *_counted([remark for row in done if row.run for remark in row.run.remarks]),
-            *_of_two_kinds(experiment.system.column, summary.samples),
-        ],
+        remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
         notes=[
             *_counted([note for row in done if row.run for note in row.run.notes]),
             *_known_error(experiment),
@@ -397,6 +395,7 @@ def analyse_point(
             else None
         ),
         little=_little(summary.laws),
+        settled=_settled(experiment.system.column, summary.samples),
         absent=_absent(summary, needed, samples),
         artefacts=_artefacts(rows) if has_series else [],
         seeds=[row.seed for row in rows],
@@ -413,16 +412,17 @@ _MATTERS = 0.1
 """Least difference of two kinds of runs that is said."""
 
 
-def _of_two_kinds(column: Column, samples: Mapping[str, Sample]) -> Iterator[str]:
-    """Yield that the runs of a measured point settled at one of two rates."""
+def _settled(column: Column, samples: Mapping[str, Sample]) -> Settled | None:
+    """Return the two rates at one of which the runs of a measured point settled, if they did."""
     rates = samples.get("throughput")
     if column is not Column.MEASURE or rates is None or not np.all(rates.values > 0.0):
-        return
-    if kinds := two_kinds(rates.values, matters=_MATTERS):
-        yield (
-            f"throughput: {kinds.low_count} runs settled around {kinds.low:.4g}/s and "
-            f"{kinds.high_count} around {kinds.high:.4g}/s: no run takes the mean"
-        )
+        return None
+    kinds = two_kinds(rates.values, matters=_MATTERS)
+    if kinds is None:
+        return None
+    return Settled(
+        low=kinds.low, high=kinds.high, low_count=kinds.low_count, high_count=kinds.high_count
+    )
 
 
 def _artefacts(rows: Sequence[ReplicationRow]) -> list[LeftArtefact]:

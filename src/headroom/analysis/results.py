@@ -421,6 +421,15 @@ class SolverAnswer(_Result, frozen=True, kw_only=True):
     """Population of the only closed class at which the asymptotes cross."""
 
 
+class Settled(_Result, frozen=True, kw_only=True):
+    """Runs of a measured point that settled at one of two rates (1/s): no run takes the mean."""
+
+    low: float
+    high: float
+    low_count: int
+    high_count: int
+
+
 class Disturbance(_Result, frozen=True, kw_only=True):
     """A disturbance of the machine while some replications of a point were measured."""
 
@@ -520,6 +529,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     latency: LatencyMap | None = None
     """Of measured replications that count responses by time; None for most of very many points."""
     little: LittleCheck | None = None
+    settled: Settled | None = None
+    """None unless the runs are clearly of two kinds."""
     absent: dict[str, Absent] = {}
     """Metrics that were requested and that the runs are too short for, with the reason."""
     artefacts: list[LeftArtefact] = []

@@ -340,6 +340,9 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
         "{} violated Little's law: do not trust the figures": [
             p for p in shown if p.little and not p.little.passed
         ],
+        "{} whose runs settled at one of two rates; no run takes the mean": [
+            p for p in shown if p.settled
+        ],
         "{} with faults in some replications, which do not count": [p for p in shown if p.faults],
     }
     sentences = [

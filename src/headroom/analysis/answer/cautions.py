@@ -31,6 +31,7 @@ def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Cautio
         _failed(study),
         _without_results(experiment),
         _broken_law(experiment),
+        _settled(experiment),
         imprecise(experiment),
         _without_intervals(experiment),
         _unpaired(experiment),
@@ -103,6 +104,14 @@ def _broken_law(experiment: ExperimentResult) -> Iterator[Caution]:
     count = sum(point.little is not None and not point.little.passed for point in experiment.points)
     if count:
         yield Caution(code="little", count=count, total=len(experiment.points))
+
+
+def _settled(experiment: ExperimentResult) -> Iterator[Caution]:
+    found = [point.settled for point in experiment.points if point.settled is not None]
+    if found:
+        apart = max(one.high / one.low - 1.0 for one in found)
+        total = len(experiment.points)
+        yield Caution(code="settled", count=len(found), total=total, share=apart)
 
 
 def imprecise(experiment: ExperimentResult) -> Iterator[Caution]:

@@ -49,7 +49,7 @@ def test_registered_models_are_listed_with_their_parameters() -> None:
     assert "central_server" in text
     # A machine has too many to list; they are a command away.
     assert "headroom model show" in " ".join(text.replace("│", " ").split())
-    assert "terminals" not in text
+    assert "processing_nodes" not in text
     assert models["spax"]["terminals"]["default"] == 10
 
 

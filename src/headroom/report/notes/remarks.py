@@ -14,12 +14,31 @@ from headroom.report.sentences.runs import (
     run_length_words,
     warm_up_words,
 )
+from headroom.report.words import count_noun
 
 
 def cautions_of(point: PointResult) -> list[str]:
     """Return why the figures of a point may mislead, in sentences."""
     said = [_told(remark, point) for remark in point.remarks]
-    return [*disturbance_cautions(point), *said]
+    return [*disturbance_cautions(point), *settled_words(point), *said]
+
+
+def settled_words(point: PointResult) -> list[str]:
+    """Return that the runs of a point settled at one of two rates, if they did.
+
+    Examples
+    --------
+    >>> from headroom.analysis.results import Settled
+    >>> settled = Settled(low=1e3, high=1.6e3, low_count=3, high_count=5)
+    >>> settled_words(PointResult(key="", levels={}, done=8, failed=0, settled=settled))
+    ['3 runs settled around 1,000/s and 5 around 1,600/s: no run takes the mean.']
+    """
+    if (found := point.settled) is None:
+        return []
+    return [
+        f"{count_noun(found.low_count, 'run')} settled around {found.low:,.4g}/s and "
+        f"{found.high_count} around {found.high:,.4g}/s: no run takes the mean."
+    ]
 
 
 def _told(words: str, point: PointResult) -> str:

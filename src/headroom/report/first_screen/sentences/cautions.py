@@ -43,6 +43,10 @@ def caution_words(found: Caution) -> str:
         "remark": plain(found.message) + ("" if count == total else f" ({of_points})"),
         "refused": f"experiment {found.name!r} has no runs: {plain(found.message)}",
         "little": f"{of_points} broke Little's law: do not trust what is said of that",
+        "settled": (
+            f"runs of {of_points} settled at one of two rates, up to "
+            f"{brief_percent_of(found.share or 0.0)} apart: no run takes the mean"
+        ),
         "imprecise": (
             f"{of_points} did not reach ±{brief_percent_of(found.wanted or 0.0)} in {metric} "
             f"(worst: ±{brief_percent_of(found.share or 0.0)})"
