@@ -2,6 +2,7 @@
 //! constants of the modelled one.
 
 mod chance;
+mod columns;
 mod population;
 mod scale;
 #[cfg(test)]
