@@ -169,9 +169,12 @@ async fn make(place: &Place, name: &str) -> Result<(), DriverError> {
     let mut link = connect(place, mark::of_server(place.product), Manner::default()).await?;
     let made = link.tell(&format!("create database {name}")).await;
     made.map_err(|failure| {
+        let right = match place.product {
+            Product::Postgres => "alter role … createdb",
+            _ => r"grant all on `headroom\_%`.* to …",
+        };
         DriverError::Database(format!(
-            "the server makes no database for this user: {failure}; give it the right to (`alter \
-             role … createdb`, `grant all on `headroom\\_%`.* …`)"
+            "the server makes no database for this user: {failure}; give the right to by `{right}`"
         ))
     })
 }
