@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headroom.audit.audit import CHECKS, audit
-from headroom.audit.checks import distribution, laws, over_time
+from headroom.audit.checks import distribution, laws, over_time, tools
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.readers.recognise import formats, read_results
 from headroom.audit.result import Level, Result, Stated, Unchecked
@@ -45,6 +45,9 @@ def test_more_than_the_terminals_of_the_warehouses_can_ask_for_is_a_doubt(
     changed: dict[str, Any], *, is_found: bool
 ) -> None:
     """100 a second are 6,000 a minute: 12.86 new orders, or 28.58 of all, a warehouse."""
+    cycle_s = 0.45 * 30 + 0.43 * 15 + 0.04 * (12 + 7 + 7)
+    assert pytest.approx(600 / cycle_s, abs=6e-3) == tools.ALL_A_MINUTE
+    assert pytest.approx(0.45 * 600 / cycle_s, abs=5e-3) == tools.NEW_ORDERS_A_MINUTE
     found = levels(replace(SOUND, **changed))
     assert found.get("warehouses") == (Level.DOUBTFUL if is_found else None)
 

@@ -104,12 +104,4 @@ impl Kind {
             Self::Delivery | Self::StockLevel => 5.0,
         }
     }
-
-    /// Limit (s) of the 90th percentile of the response time (clause 5.2.5.7).
-    pub const fn limit_s(self) -> f64 {
-        match self {
-            Self::StockLevel => 20.0,
-            _ => 5.0,
-        }
-    }
 }

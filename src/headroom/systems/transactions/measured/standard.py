@@ -21,8 +21,6 @@ def _cycle_s() -> float:
 
 CEILING = 60.0 / _cycle_s() * DECK["New-Order"] / sum(DECK.values()) * TERMINALS_OF_A_WAREHOUSE
 """New orders per minute that the terminals of a warehouse ask for if answers take no time."""
-DRAWN_CEILING = 12.86
-"""The same with types that are drawn, 45 of 100 of them new orders: the limit of any driver."""
 
 
 def deviations(point: Asked, *, seconds: float, defers: bool) -> Iterator[str]:

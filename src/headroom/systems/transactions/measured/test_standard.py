@@ -5,7 +5,6 @@ import pytest
 from headroom.systems.transactions.measured.parameters import Asked
 from headroom.systems.transactions.measured.standard import (
     CEILING,
-    DRAWN_CEILING,
     deviations,
     expected_rows,
 )
@@ -13,8 +12,6 @@ from headroom.systems.transactions.measured.standard import (
 
 def test_the_ceiling_of_a_warehouse_is_that_of_its_terminals() -> None:
     assert pytest.approx(12.605, abs=5e-4) == CEILING
-    cycle_s = 0.45 * 30 + 0.43 * 15 + 0.04 * (12 + 7 + 7)
-    assert pytest.approx(60 / cycle_s * 0.45 * 10, abs=5e-3) == DRAWN_CEILING
 
 
 def test_rows_of_each_type_are_those_that_the_standard_touches() -> None:

@@ -3,10 +3,14 @@
 //! Source: TPC-C, clauses 3.3.2.1 to 3.3.2.12; TPC-B, clause 2.3.2. Condition 11 of TPC-C holds
 //! right after loading alone; afterwards the orders that were delivered take the place of 2,100.
 
-use headroom_transactions::systems::transactions::inputs::Workload;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use headroom_transactions::systems::transactions::inputs::{ORDERS, Workload};
 
 use crate::database::mark::{self, Mark, Stage, connect};
-use crate::database::{Link, Manner};
+use crate::database::{Link, Manner, Row};
 use crate::error::{DriverError, Failure};
 use crate::populate::runtime;
 use crate::target::{Place, Product};
@@ -173,6 +177,39 @@ pub fn check(place: &Place, name: &str) -> Result<(Mark, Vec<Finding>), DriverEr
             )));
         }
         Ok((mark, findings(&mut link, mark).await?))
+    })
+}
+
+/// Return the orders of a journal that a database does not have.
+///
+/// # Errors
+///
+/// If the journal cannot be read, or the database refuses.
+pub fn missing_orders(
+    place: &Place,
+    name: &str,
+    journal: &Path,
+) -> Result<Vec<String>, DriverError> {
+    let text =
+        fs::read_to_string(journal).map_err(|error| DriverError::file(journal.display(), error))?;
+    runtime()?.block_on(async {
+        let mut link = connect(place, name, Manner::default()).await?;
+        mark::read(&mut link, name).await?;
+        let said = || DriverError::of("looking for the orders of the journal");
+        let sql = format!("select o_w_id, o_d_id, o_id from orders where o_id > {ORDERS}");
+        let rows = link.ask(&sql).await.map_err(said())?;
+        let number = |row: &Row| -> Result<String, Failure> {
+            let [warehouse, district, order] =
+                [row[0].number()?, row[1].number()?, row[2].number()?];
+            Ok(format!("{warehouse} {district} {order}"))
+        };
+        let found = rows.iter().map(number).collect::<Result<BTreeSet<_>, _>>();
+        let found = found.map_err(said())?;
+        Ok(text
+            .lines()
+            .filter(|line| !found.contains(*line))
+            .map(ToOwned::to_owned)
+            .collect())
     })
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use crate::acid;
-use crate::check::{check, rows};
+use crate::check::{check, missing_orders, rows};
 use crate::error::DriverError;
 use crate::job::{Job, Run};
 use crate::load::Ready;
@@ -68,15 +68,24 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<(), DriverError> {
         Job::Drop { target, database } => {
             json!({"was_there": drop_database(&target.place()?, &database)?})
         }
-        Job::Check { target, database } => {
-            let (mark, findings) = check(&target.place()?, &database)?;
+        Job::Check {
+            target,
+            database,
+            journal,
+        } => {
+            let place = target.place()?;
+            let (mark, findings) = check(&place, &database)?;
+            let missing = match journal {
+                Some(journal) => missing_orders(&place, &database, &journal)?,
+                None => Vec::new(),
+            };
             let findings: Vec<Value> = findings
                 .iter()
                 .map(|one| {
                     json!({"number": one.number, "condition": one.condition, "broken": one.broken})
                 })
                 .collect();
-            json!({"scale": mark.scale, "conditions": findings})
+            json!({"scale": mark.scale, "conditions": findings, "missing_orders": missing})
         }
         Job::Acid {
             target,

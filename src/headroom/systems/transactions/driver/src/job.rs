@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::database::Isolation;
 use crate::database::mark::Mark;
 use crate::error::DriverError;
-use crate::target::{Product, Target};
+use crate::target::Target;
 use crate::transactions::Form;
 
 /// A job.
@@ -50,12 +50,15 @@ pub enum Job {
         /// Its name.
         database: String,
     },
-    /// Check the conditions of the standard.
+    /// Check the conditions of the standard, and that all orders of a journal are there.
     Check {
         /// Where.
         target: Target,
         /// Its name.
         database: String,
+        /// See [`Run::journal`].
+        #[serde(default)]
+        journal: Option<PathBuf>,
     },
     /// Test atomicity and isolation on a copy.
     Acid {
@@ -277,18 +280,6 @@ impl Run {
             .into_iter()
             .find(|(is_broken, _)| *is_broken)
             .map_or(Ok(()), |(_, said)| Err(DriverError::Job(said)))
-    }
-
-    /// Return what speaks, if something does.
-    ///
-    /// # Errors
-    ///
-    /// If the URL cannot be read.
-    pub fn product(&self) -> Result<Option<Product>, DriverError> {
-        match &self.goal {
-            Goal::Nothing { .. } => Ok(None),
-            Goal::Database(target) => target.place().map(|place| Some(place.product)),
-        }
     }
 }
 

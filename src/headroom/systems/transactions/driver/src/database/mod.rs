@@ -265,11 +265,6 @@ impl Rows {
             _ => mysql::encode(row, &mut self.bytes),
         }
     }
-
-    /// Return whether there is none.
-    pub const fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
 }
 
 /// Return the error of a place that cannot be reached.

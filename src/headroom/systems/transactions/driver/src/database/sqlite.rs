@@ -89,11 +89,6 @@ impl Link {
             .map(drop)
             .map_err(failure)
     }
-
-    /// Return how many rows this connection has inserted, changed and deleted.
-    pub fn changes(&self) -> u64 {
-        self.connection.total_changes()
-    }
 }
 
 /// A value of a row that is loaded.

@@ -27,12 +27,11 @@ pub struct Counts {
     pub changes: u64,
     pub remote_changes: u64,
     pub retries: u64,
-    pub round_trips: u64,
 }
 
 impl Counts {
     /// Return names and values.
-    pub const fn named(&self) -> [(&'static str, u64); 18] {
+    pub const fn named(&self) -> [(&'static str, u64); 17] {
         [
             ("new_order_count", self.new_orders),
             ("rolled_back_count", self.rolled_back),
@@ -51,7 +50,6 @@ impl Counts {
             ("change_count", self.changes),
             ("remote_change_count", self.remote_changes),
             ("retry_count", self.retries),
-            ("round_trip_count", self.round_trips),
         ]
     }
 
@@ -74,7 +72,6 @@ impl Counts {
         self.changes += other.changes;
         self.remote_changes += other.remote_changes;
         self.retries += other.retries;
-        self.round_trips += other.round_trips;
     }
 
     /// Count a transaction that was carried out.
