@@ -1,7 +1,7 @@
 //! TPC-C and TPC-B on real databases: loads them, checks them, and puts the load on.
 //!
-//! One process of a load runs on the shared load driver (`recording/load` of the core), with a
-//! thread for each connection; inputs come from `transactions/inputs`, which also holds the
+//! One process of a load runs on the shared load driver (`recording/load` of the core), in one
+//! thread for a server and in one for each connection for SQLite; inputs come from `transactions/inputs`, which also holds the
 //! constants of the simulated transactions. Money and rates are whole numbers (hundredths, ten
 //! thousandths), as clause 1.3.1 of TPC-C allows.
 //!
