@@ -3,7 +3,8 @@
 At each point common to both experiments, the ratio of predicted to measured must lie within the
 tolerance around 1. Its interval includes the uncertainty of both sides. With m points, each
 interval has confidence 1 - 0.05 / m (Bonferroni), so that all hold together with 95%. A prediction
-with fitted parameters uses its whole prediction interval (`headroom.analysis.fits.prediction`).
+with fitted parameters uses its whole prediction interval (`headroom.analysis.fits.prediction`). A
+claim about the errors themselves does not: what its method published would count twice.
 
 A claim about the median of the errors is weaker: half of the points may have larger errors. Its
 interval follows from those of the points: if all of them hold together, the median lies between the
@@ -42,6 +43,9 @@ from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.versus import Judgement, judge, place_of
 from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.study.study import AgreementClaim, ErrorsClaim, in_base_units
+
+_CENTRES = frozenset({"centre", "mean", "median"})
+"""Statistics that a prediction interval is about."""
 
 
 def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
@@ -216,7 +220,8 @@ def _pair_of(
     region = _region(claim)
     found = judge(predicted, measured, low=region.low, high=region.high,
                   statistic=claim.statistic, confidence=confidence)  # fmt: skip
-    if one.margin is not None and claim.statistic in {"centre", "mean", "median"}:
+    is_told_by_margin = isinstance(claim, AgreementClaim) and claim.statistic in _CENTRES
+    if one.margin is not None and is_told_by_margin:
         above = widened(above, one.margin)
         wide = widened(found.ratio, one.margin, confidence=confidence)
         place = place_of(wide, low=region.low, high=region.high)

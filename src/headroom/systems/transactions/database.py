@@ -39,6 +39,10 @@ class Database(Declared, frozen=True, kw_only=True):
     """Warehouses, whose rows Payment locks until its commit"""
     cpus: Annotated[float, parameter(low=0.01, high=1024, source=_ASSUMED)] = 2.0
     """Processors that server and driver share; a part of one is a quota"""
+    server_cpus: Annotated[float, parameter(low=0, high=1024, source=_ASSUMED)] = 0.0
+    """Processors of these that the server may use; 0: all"""
+    server_share: Annotated[float, parameter(low=0.01, high=1, source=_ASSUMED)] = 1.0
+    """Share of the server in the processor time of a transaction"""
     new_order_s: _Work = 0.0007
     """Processor time of a New-Order, the driver's included, with one terminal"""
     payment_s: _Work = 0.0003
@@ -55,6 +59,11 @@ class Database(Declared, frozen=True, kw_only=True):
     """Share by which processor times grow with each further terminal: snapshots, latches, caches"""
     flush_s: _Time = 0.0005
     """Flush of the log, for all commits that wait; 0: none"""
+    flush_crowding: Annotated[float, parameter(low=-0.01, high=10, source=_ASSUMED)] = 0.0
+    """Share by which a flush takes longer with each further terminal: whoever flushes has to be
+    woken and to get a processor"""
+    flush_factor: Annotated[float, parameter(low=0, high=10_000, source=_ASSUMED)] = 1.0
+    """Times as long as `flush_s` that a flush takes: another log device; 0: it is not flushed"""
     delay_s: _Time = 0.0
     """Time of a transaction outside processors and log, where nobody waits"""
     row_share: Annotated[float, parameter(low=0, high=1, source=_ASSUMED)] = 0.9
@@ -73,6 +82,22 @@ class Database(Declared, frozen=True, kw_only=True):
         return alone * max(1.0 + self.crowding * (self.terminals - 1), 0.1)
 
     @property
+    def used_cpus(self) -> float:
+        """Processors that all work can keep busy: those that are there, or what a quota lets."""
+        if not self.server_cpus:
+            return self.cpus
+        return min(self.cpus, self.server_cpus / self.server_share)
+
+    @property
+    def crowded_flush_s(self) -> float:
+        """Time (s) of a flush with that many terminals, on another device too."""
+        return self.flush_s * (
+            self.flush_factor + max(self.flush_crowding * (self.terminals - 1), 0.0)
+            if self.flush_factor
+            else 0.0
+        )
+
+    @property
     def mean_work_s(self) -> float:
         """Processor time (s) of a transaction of the mix."""
         return sum(cards * self.work_s(kind) for kind, cards in DECK.items()) / CARDS
@@ -85,8 +110,8 @@ def database_model(**given: Value) -> Model:
     warehouse, and New-Order that of its district, from `row_share` before its end until its commit
     is in the log. A flush takes all commits that wait, those that come meanwhile wait for the next.
 
-    With D the mean processor time, the throughput X is at most cpus / D, and at most 23/10
-    warehouses / (row_share payment_s + flush_s), as 10 of 23 transactions are Payments.
+    With D the mean processor time, the throughput X is at most used_cpus / D, and at most
+    23/10 warehouses / (row_share payment_s + crowded_flush_s): 10 of 23 are Payments.
 
     Notes
     -----
@@ -105,9 +130,10 @@ def database_model(**given: Value) -> Model:
     """
     of = Database.checked(given)
     model = Model("tpcc", time_unit="ms")
-    servers = math.ceil(of.cpus)
+    servers = math.ceil(of.used_cpus)
     cpu = model.station("processors", servers=servers, discipline="ps")
-    log = model.station("log", batch=(1, of.terminals)) if of.flush_s else None
+    flush_ms = _MS * of.crowded_flush_s
+    log = model.station("log", batch=(1, of.terminals)) if flush_ms else None
     place = model.attribute("district")
     warehouses, districts = _rows(model, of)
     programs = {}
@@ -116,7 +142,7 @@ def database_model(**given: Value) -> Model:
         if of.delay_s:
             program.delay(_MS * of.delay_s)
         program.set(place, floor(draw(uniform(0, of.warehouses * DISTRICTS))))
-        work_ms = _MS * of.work_s(kind) * servers / of.cpus
+        work_ms = _MS * of.work_s(kind) * servers / of.used_cpus
         rows = {"Payment": warehouses, "New-Order": districts}.get(kind, ())
         free_ms = work_ms * (1.0 - of.row_share) if rows else 0.0
         if free_ms:
@@ -124,7 +150,7 @@ def database_model(**given: Value) -> Model:
         held = model.program(f"{kind} with its row") if rows else program
         held.use(cpu, from_moments(work_ms - free_ms, of.work_c2))
         if log and kind in COMMITS:
-            held.use(log, _MS * of.flush_s)
+            held.use(log, flush_ms)
         if rows:
             index = floor(place / DISTRICTS) if kind == "Payment" else place
             _hold(program, held, rows, index)

@@ -3,8 +3,8 @@
 With one terminal nobody waits for anybody: the response time of a type is its processor time, its
 flush of the log, and the time that messages and wake-ups take. With several, the processor time of
 a transaction grows by `crowding` with each further one; bursts of terminals that neither key in nor
-think show it. What others leave of the machine is seen from one terminal, too: the share of the
-time for which its processes could run that they did run.
+think show it. So does the time of a flush. What others leave of the machine is seen from one
+terminal, too: the share of the time for which its processes could run that they did run.
 
 Invariant: only points without keying and think times, on all processors, are used.
 
@@ -70,7 +70,16 @@ class DatabaseFit:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:  # noqa: ARG002
         """Return the fitted parameters of the model `tpcc`."""
-        return (*_PARAMETERS.values(), "crowding", "flush_s", "delay_s", "work_c2", "cpus")
+        return (
+            *_PARAMETERS.values(),
+            "crowding",
+            "flush_s",
+            "flush_crowding",
+            "delay_s",
+            "work_c2",
+            "cpus",
+            "server_share",
+        )
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the parameters.
@@ -87,12 +96,14 @@ class DatabaseFit:
         if not alone or not crowds:
             lacking = "with one terminal" if not alone else "with several terminals"
             raise FitError(
-                f"no point {lacking}, waits = false and cpus = 0 has a result",
+                f"no point {lacking}, waits = false and server_cpus = 0 has a result",
                 cure="let `from` name an experiment of the system transactions that has both",
             )
         found = _of_one(alone[0])
         found["crowding"] = _crowding(_work_s(alone[0]), crowds)
+        found["flush_crowding"] = _flush_crowding(alone[0], crowds)
         found["cpus"] = _cpus(crowds)
+        found["server_share"] = _server_share(crowds)
         return Found(
             parameters=tuple(
                 FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
@@ -108,7 +119,7 @@ def _is_usable(point: SourcePoint) -> bool:
         config.get("workload") == "tpcc"
         and config.get("waits") is False
         and not config.get("rate_per_s")
-        and not config.get("cpus")
+        and not config.get("server_cpus")
     )
 
 
@@ -170,9 +181,24 @@ def _work_c2(point: SourcePoint) -> float:
 
 
 def _crowding(alone_s: float, crowds: Sequence[SourcePoint]) -> float:
-    """Return by which share each further terminal lets the processor time grow: least squares."""
-    further = np.array([float(one.config["terminals"]) - 1.0 for one in crowds])
-    growth = np.array([_work_s(one) / alone_s - 1.0 for one in crowds])
+    """Return by which share each further terminal lets the processor time grow."""
+    return _growth([(one, _work_s(one) / alone_s - 1.0) for one in crowds])
+
+
+def _flush_crowding(alone: SourcePoint, crowds: Sequence[SourcePoint]) -> float:
+    """Return by which share each further terminal lets a flush grow, where flushes are timed."""
+    metric = f"{_GROUPS[1]}.wal_flush_s_mean"
+    timed = [one for one in (alone, *crowds) if metric in one.observed and _value(one, metric)]
+    if alone not in timed or len(timed) == 1:
+        return 0.0
+    alone_s = _value(alone, metric)
+    return max(_growth([(one, _value(one, metric) / alone_s - 1.0) for one in timed[1:]]), 0.0)
+
+
+def _growth(grown: Sequence[tuple[SourcePoint, float]]) -> float:
+    """Return the growth with each further terminal, by least squares through one terminal."""
+    further = np.array([float(one.config["terminals"]) - 1.0 for one, _ in grown])
+    growth = np.array([share for _, share in grown])
     return float((further * growth).sum() / (further**2).sum())
 
 
@@ -188,6 +214,12 @@ def _cpus(crowds: Sequence[SourcePoint]) -> float:
     if share >= _FULL:
         return min(max(own, 0.1), count)
     return max(count - max(count * share - own, 0.0), 0.1)
+
+
+def _server_share(crowds: Sequence[SourcePoint]) -> float:
+    """Return the share of the server in all processor time of a transaction, the largest seen."""
+    metric = f"{_GROUPS[1]}.cpu_s_per_op"
+    return max(_value(one, metric) / _work_s(one) for one in crowds)
 
 
 def _residuals(

@@ -20,7 +20,7 @@ from headroom.recording.leftovers import POOL, OwnFolder, make_folder
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.services.keeper import Keeper, remove_leftovers, services_state
 from headroom.recording.services.kinds import KINDS_VERSION
-from headroom.systems.transactions.measured.databases import Databases, Server
+from headroom.systems.transactions.measured.databases import Databases, Server, check_space
 from headroom.systems.transactions.measured.measuring import Measuring
 from headroom.systems.transactions.measured.parameters import Asked, metrics_for
 from headroom.systems.transactions.measured.program import program
@@ -124,15 +124,15 @@ class TransactionsSystem(FromDeclaration):
                     f"`url` is a server of {scheme!r}, but product = {point.product!r}",
                     cure="set `product` to what the server is, or leave `url` out",
                 )
-            if point.cpus:
+            if point.server_cpus:
                 raise StudyError(
                     "the processors of a server that was not started here cannot be limited",
-                    cure="set cpus = 0, or leave `url` out",
+                    cure="set server_cpus = 0, or leave `url` out",
                 )
-        if point.product == "sqlite" and point.cpus:
+        if point.product == "sqlite" and point.server_cpus:
             raise StudyError(
                 "SQLite runs in the driver's process, whose processors are not limited",
-                cure="set cpus = 0",
+                cure="set server_cpus = 0",
             )
         if point.product == "sqlite" and point.processes > 1:
             raise StudyError(
@@ -153,8 +153,10 @@ class TransactionsSystem(FromDeclaration):
         program()
 
     def check_files(self, config: Mapping[str, Value]) -> None:
-        """Refuse a point whose program is missing."""
+        """Refuse a point whose program is missing, or whose database finds no room."""
         self.check_point(config)
+        if not self.setup.url:
+            check_space(Path(tempfile.gettempdir()), Asked.of(config))
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the point cannot be run."""

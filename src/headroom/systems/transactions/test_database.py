@@ -36,6 +36,16 @@ def test_many_terminals_are_limited_by_the_processors_and_a_quota_of_them() -> N
     full = Database().cpus / Database().mean_work_s
     assert per_s(terminals=64, warehouses=25) == pytest.approx(full, rel=0.03)
     assert per_s(terminals=64, warehouses=25, cpus=0.5) == pytest.approx(full / 4, rel=0.03)
+    limited = {"server_cpus": 0.4, "server_share": 0.8}
+    assert per_s(terminals=64, warehouses=25, **limited) == pytest.approx(full / 4, rel=0.03)
+    limited["server_cpus"] = 1.9
+    assert per_s(terminals=64, warehouses=25, **limited) == pytest.approx(full, rel=0.03)
+
+
+def test_another_log_device_takes_a_multiple_of_the_flush() -> None:
+    slow = per_s(terminals=8, flush_s=0.002, flush_factor=5.0)
+    assert slow == pytest.approx(per_s(terminals=8, flush_s=0.01))
+    assert per_s(terminals=8, flush_factor=0.0) == pytest.approx(per_s(terminals=8, flush_s=0.0))
 
 
 def test_one_warehouse_is_limited_by_its_row() -> None:
@@ -50,15 +60,25 @@ def test_crowding_takes_its_share_for_each_further_terminal() -> None:
     assert crowded.mean_work_s == pytest.approx(1.3 * alone.mean_work_s)
 
 
+def test_a_flush_that_grows_with_terminals_holds_the_row_of_one_warehouse() -> None:
+    grown = Database(terminals=16, flush_s=0.0002, flush_crowding=0.2)
+    assert grown.crowded_flush_s == pytest.approx(0.0008)
+    given: dict[str, Value] = {"terminals": 16, "flush_s": 0.0002}
+    alone, shared = (per_s(warehouses=count, flush_crowding=0.2, **given) for count in (1, 25))
+    assert alone < 0.8 * shared
+    assert per_s(warehouses=1, **given) > 1.2 * alone
+
+
 def point(of: Database, **more: Value) -> SourcePoint:
     """Return what a machine that is the model would have shown, without waits for rows."""
     work_s = of.mean_work_s
-    times = {kind: of.work_s(kind) + of.delay_s + of.flush_s * (kind in COMMITS) for kind in DECK}
+    flush_s = of.crowded_flush_s
+    times = {kind: of.work_s(kind) + of.delay_s + flush_s * (kind in COMMITS) for kind in DECK}
     mean_s = sum(DECK[kind] * time_s for kind, time_s in times.items()) / CARDS
     observed = {
         "program.cpu_s_per_op": 0.1 * work_s,
         "service.db.cpu_s_per_op": 0.9 * work_s,
-        "service.db.wal_flush_s_mean": of.flush_s,
+        "service.db.wal_flush_s_mean": flush_s,
         "response_s_mean": mean_s,
         "throughput": of.terminals / mean_s / 20,
         "machine.cpu.count": 4.0,
@@ -73,7 +93,7 @@ def point(of: Database, **more: Value) -> SourcePoint:
         "workload": "tpcc",
         "waits": False,
         "rate_per_s": 0.0,
-        "cpus": 0.0,
+        "server_cpus": 0.0,
         "warehouses": 4,
     }
     return SourcePoint(
@@ -98,6 +118,7 @@ def test_the_fit_finds_what_the_points_were_made_of() -> None:
         "flush_s": 0.0008,
         "delay_s": 0.0002,
         "crowding": 0.02,
+        "flush_crowding": 0.2,
     }
     points = [point(Database.of({**made, "terminals": count})) for count in (1, 4, 16)]
     found = {
@@ -107,6 +128,7 @@ def test_the_fit_finds_what_the_points_were_made_of() -> None:
     for name, value in made.items():
         assert found[name] == pytest.approx(value, rel=1e-6), name
     assert found["cpus"] == pytest.approx(3.0)
+    assert found["server_share"] == pytest.approx(0.9)
 
 
 def test_a_full_machine_gave_what_was_kept_busy() -> None:
@@ -124,6 +146,6 @@ def test_a_fit_without_one_terminal_or_with_quotas_alone_is_refused() -> None:
     crowd = point(Database(terminals=4))
     with pytest.raises(FitError, match="no point with one terminal"):
         DatabaseFit().fit([crowd], target(), DatabaseOptions())
-    limited = [point(Database(terminals=1)), point(Database(terminals=4), cpus=0.5)]
+    limited = [point(Database(terminals=1)), point(Database(terminals=4), server_cpus=0.5)]
     with pytest.raises(FitError, match="no point with several"):
         DatabaseFit().fit(limited, target(), DatabaseOptions())

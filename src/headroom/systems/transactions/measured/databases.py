@@ -4,6 +4,8 @@ Invariant: a run never sees what another has left: it gets a copy of a database 
 loaded, which the program checks.
 """
 
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,26 @@ HOST = "127.0.0.1"
 _SERVICE = "db"
 _OWN_SETTINGS = {"mariadb": {"local_infile": "on"}, "postgres": {"track_wal_io_timing": "on"}}
 _COPY = "headroom_run"
+_BYTES = {"tpcc": 120e6, "tpcb": 20e6}
+"""Most bytes of a warehouse or branch, indexes included, as seen in PostgreSQL and MariaDB."""
+_LOG_BYTES = 1e9
+"""Most bytes that a server which is started here keeps of its log."""
+UNLIMITED = 10.0 * (os.cpu_count() or 1)
+"""Limit of a server's processors that holds nothing back, and that a run lowers to its own: points
+with different quotas share a server and its loaded databases."""
+
+
+def check_space(folder: Path, point: Asked) -> None:
+    """Refuse a point whose database, its copy for a run and the server's log find no room."""
+    log_bytes = 0.0 if point.product == "sqlite" else _LOG_BYTES
+    needed_bytes = 2 * point.warehouses * _BYTES[point.workload] + log_bytes
+    free_bytes = shutil.disk_usage(folder).free
+    if needed_bytes > free_bytes:
+        raise EnvironmentUnfitError(
+            f"a database of size {point.warehouses:,} and its copy for a run take up to "
+            f"{needed_bytes / 1e9:.3g} GB, but {folder} has {free_bytes / 1e9:.3g} GB left",
+            cure="make it smaller (`warehouses`), or set TMPDIR to a folder with more room",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +160,7 @@ class Databases:
             name=_SERVICE,
             kind=point.product,
             settings={**_OWN_SETTINGS.get(point.product, {}), **self.settings},
-            limits=LimitsTable(cpus=point.cpus or None),
+            limits=LimitsTable(cpus=UNLIMITED),
         )
 
     def _place(self, target: Mapping[str, Any]) -> str:

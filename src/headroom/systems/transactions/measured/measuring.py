@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observers.group import Group
@@ -12,13 +14,14 @@ from headroom.recording.observers.observing import PROGRAM, Observing
 from headroom.recording.observers.postgres import PostgresWatch
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
+from headroom.recording.services.slowing import by_limit
 from headroom.systems.transactions.measured.conversion import (
     completions,
     miscounted_rows,
     run_of,
     with_driver_share,
 )
-from headroom.systems.transactions.measured.databases import HOST, Databases
+from headroom.systems.transactions.measured.databases import HOST, UNLIMITED, Databases
 from headroom.systems.transactions.measured.parameters import SERVICE, Asked
 from headroom.systems.transactions.measured.program import program
 from headroom.systems.transactions.measured.standard import deviations
@@ -55,7 +58,7 @@ class Measuring:
         jobs = list(self._jobs(point, target, name, seed))
         with LoadPrograms([str(program()), "--wait", "-"], jobs) as programs:
             observer = self._observer(point, target, programs)
-            with observer.during():
+            with self._limited(point), observer.during():
                 begun_s = time.monotonic()
                 result = programs.run()
                 length_s = time.monotonic() - begun_s
@@ -68,6 +71,22 @@ class Measuring:
         derived = "; ".join(deviations(point, seconds=self.seconds, defers=_defers(point)))
         said = f"derived from {_TITLES[point.workload]}, not comparable with published results: "
         return replace(run, notes=(*run.notes, said + derived))
+
+    @contextmanager
+    def _limited(self, point: Asked) -> Iterator[None]:
+        """Limit the processors of the server, if the point says so."""
+        service = self.databases.service()
+        if service is None or not point.server_cpus:
+            yield
+            return
+        if "cpu" not in service.groups:
+            remarks = "; ".join(service.remarks)
+            raise EnvironmentUnfitError(
+                f"the processors of the server cannot be limited here: {remarks}",
+                cure="run as root where control groups are mounted, or set server_cpus = 0",
+            )
+        with by_limit(service.groups, 1.0 - point.server_cpus / UNLIMITED):
+            yield
 
     def _jobs(
         self, point: Asked, target: Mapping[str, Any], name: str, seed: int
@@ -104,8 +123,8 @@ class Measuring:
             if point.product == "postgres":
                 port = int(str(target["url"]).rpartition(":")[2])
                 servers[SERVICE] = PostgresWatch(HOST, port)
-            if point.cpus and "cpu" in service.groups:
-                limits[SERVICE] = point.cpus
+            if point.server_cpus:
+                limits[SERVICE] = point.server_cpus
         return Observing(observe=self.observe, groups=groups, servers=servers, limits=limits)
 
     def _counted(

@@ -47,7 +47,7 @@ class Asked(Declared, frozen=True, kw_only=True):
         parameter(source="TPC-C 3.4"),
     ] = "default"
     """How far transactions see each other; default: what the server does"""
-    cpus: Annotated[float, parameter(low=0.0, high=1024.0, source="assumed")] = 0.0
+    server_cpus: Annotated[float, parameter(low=0.0, high=1024.0, source="assumed")] = 0.0
     """Processors that the server may use; 0: all"""
     processes: Annotated[int, parameter(low=1, high=64, source="assumed")] = 1
     """Processes of the driver"""
@@ -126,4 +126,4 @@ def groups_for(config: Mapping[str, Value], *, has_service: bool) -> tuple[list[
     """Return the observed groups of processes, and those whose processors are limited."""
     if not has_service or Asked.of(config).product == "sqlite":
         return [PROGRAM], []
-    return [PROGRAM, SERVICE], [SERVICE] if Asked.of(config).cpus else []
+    return [PROGRAM, SERVICE], [SERVICE] if Asked.of(config).server_cpus else []

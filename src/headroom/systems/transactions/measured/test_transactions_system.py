@@ -1,20 +1,29 @@
 """Measured databases against the standard's counts and conditions, and a server that is killed."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from headroom.errors import StudyError
+from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.recording.programs import LoadPrograms
+from headroom.recording.services.limits import hierarchies
 from headroom.recording.services.table import FaultTable
 from headroom.systems.transactions.measured.databases import Databases
 from headroom.systems.transactions.measured.program import ask, program
 from headroom.systems.transactions.system import TransactionsSetup, TransactionsSystem
 from tests.support.transactions_program import opened, point
+
+
+class Usage(NamedTuple):
+    """What the system says of a file system."""
+
+    free: int
+
 
 SETUP = TransactionsSetup(seconds=2.0, warm_up_s=0.5)
 PRODUCTS = ("sqlite", "postgres", "mariadb")
@@ -78,6 +87,27 @@ def test_remote_lines_and_payments_hit_other_warehouses(system: TransactionsSyst
     assert run.values["remote_payment_share"] == pytest.approx(0.15, abs=error)
 
 
+def test_a_quota_holds_back_the_server_and_not_its_loading(system: TransactionsSystem) -> None:
+    if "cpu" not in {name for one in hierarchies() for name in one.controllers}:
+        pytest.skip("no control groups here: run as root with cgroup mounted")
+    free = measured(system, product="postgres", waits=False, terminals=4)
+    folder = databases_of(system).service()
+    held = measured(system, product="postgres", waits=False, terminals=4, server_cpus=0.3)
+    assert databases_of(system).service() is folder
+    assert held.values["service.db.cpu.busy_mean"] == pytest.approx(0.3, rel=0.2)
+    assert held.values["throughput"] < 0.7 * free.values["throughput"]
+
+
+def test_a_database_that_finds_no_room_is_refused(
+    system: TransactionsSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = point(system, product="postgres", warehouses=100)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free=20_000_000_000))
+    with pytest.raises(EnvironmentUnfitError, match=r"size 100 and its copy .* 25 GB, but"):
+        system.check_files(config)
+    system.check_files({**config, "warehouses": 50})
+
+
 def test_an_open_load_that_is_too_much_is_offered_and_late(system: TransactionsSystem) -> None:
     run = measured(system, product="sqlite", rate_per_s=20_000.0, connections=1)
     assert run.offered["throughput"] == pytest.approx(20_000, rel=0.2)
@@ -87,7 +117,7 @@ def test_an_open_load_that_is_too_much_is_offered_and_late(system: TransactionsS
 @pytest.mark.parametrize(
     ("levels", "reason"),
     [
-        ({"product": "sqlite", "cpus": 0.5, "waits": False}, "not limited"),
+        ({"product": "sqlite", "server_cpus": 0.5, "waits": False}, "not limited"),
         ({"pipelines": True, "waits": False}, "needs single statements"),
         ({"product": "sqlite", "processes": 2, "waits": False}, "there is one"),
         ({"product": "postgres"}, "asks once in 21 s"),

@@ -106,6 +106,7 @@ async fn prepare(place: &Place, wanted: &Wanted<'_>) -> Result<(Mark, Vec<u64>),
         stage: Stage::Loading,
     };
     if !mark::exists(place, name).await? {
+        mark::check_server(place).await?;
         make(place, name).await?;
     }
     let mut link = connect(place, name, loading()).await?;

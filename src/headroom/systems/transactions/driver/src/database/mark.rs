@@ -4,7 +4,7 @@
 
 use headroom_transactions::systems::transactions::inputs::{Constants, Workload};
 
-use super::{Link, Manner, sqlite};
+use super::{Cell, Link, Manner, sqlite};
 use crate::error::{Cause, DriverError, Failure};
 use crate::target::{Place, Product};
 
@@ -13,6 +13,10 @@ pub const FORMAT: i64 = 1;
 /// With what all names begin.
 const PREFIX: &str = "headroom_";
 const TABLE: &str = "headroom_mark";
+/// Older ones are tested nowhere.
+const OLDEST_POSTGRES: (u32, u32) = (13, 0);
+/// The first with `insert … returning`; MySQL has neither that nor procedures that are replaced.
+const OLDEST_MARIADB: (u32, u32) = (10, 5);
 
 /// How far a database is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +103,45 @@ pub async fn exists(place: &Place, name: &str) -> Result<bool, DriverError> {
         .count(&format!("select count(*) from {list} = '{name}'"))
         .await;
     Ok(count.map_err(DriverError::of("listing the databases"))? > 0)
+}
+
+/// Refuse a server whose version lacks what the functions need.
+///
+/// # Errors
+///
+/// If it does, or cannot be asked.
+pub async fn check_server(place: &Place) -> Result<(), DriverError> {
+    let (ask, oldest) = match place.product {
+        Product::Postgres => ("show server_version", OLDEST_POSTGRES),
+        Product::Mariadb => ("select version()", OLDEST_MARIADB),
+        Product::Sqlite => return Ok(()),
+    };
+    let mut link = connect(place, of_server(place.product), Manner::default()).await?;
+    let rows = link.ask(ask).await;
+    let rows = rows.map_err(DriverError::of("asking for the version of the server"))?;
+    let said = rows.first().and_then(|row| row.first());
+    let said = said.map_or("", Cell::text);
+    refuse_version(place.product, said, oldest)
+}
+
+fn refuse_version(product: Product, said: &str, oldest: (u32, u32)) -> Result<(), DriverError> {
+    let name = match product {
+        Product::Postgres => "PostgreSQL",
+        _ => "MariaDB",
+    };
+    let is_other = product == Product::Mariadb && !said.contains("MariaDB");
+    let mut numbers = said
+        .split(|sign: char| !sign.is_ascii_digit())
+        .map(|part| part.parse().unwrap_or(0));
+    let found: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if is_other || found < oldest {
+        return Err(DriverError::Database(format!(
+            "the server is of version {said}, and its functions need {name} {}.{} or later; use \
+             such a server",
+            oldest.0, oldest.1
+        )));
+    }
+    Ok(())
 }
 
 /// Connect, or say that it is not possible.
@@ -260,4 +303,32 @@ pub async fn check_fresh(link: &mut Link, mark: Mark, name: &str) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_that_lack_what_the_functions_need_are_refused() {
+        let (postgres, mariadb) = (Product::Postgres, Product::Mariadb);
+        let cases = [
+            (postgres, "18.1", true),
+            (postgres, "13.22 (Debian 13.22-1)", true),
+            (postgres, "9.6.24", false),
+            (postgres, "", false),
+            (mariadb, "10.11.14-MariaDB-0+deb12u2", true),
+            (mariadb, "10.4.34-MariaDB", false),
+            (mariadb, "8.0.36", false),
+        ];
+        for (product, said, is_enough) in cases {
+            let oldest = if product == postgres {
+                OLDEST_POSTGRES
+            } else {
+                OLDEST_MARIADB
+            };
+            let answer = refuse_version(product, said, oldest);
+            assert_eq!(answer.is_ok(), is_enough, "{said}");
+        }
+    }
 }
