@@ -120,7 +120,39 @@ def as_log(truth: Truth) -> str:
     )
 
 
-FORMATS: Mapping[str, Callable[[Truth], str]] = {"csv": as_csv, "k6": as_k6, "log": as_log}
+def as_markdown(truth: Truth) -> str:
+    """Return a table of Markdown with spaces and units in its header, and no failure."""
+    header, row = (line.split(",") for line in as_csv(truth).splitlines())
+    names = {"response_ms_mean": "avg (ms)", "response_ms_stdev": "stdev (ms)",
+             "response_ms_max": "max (ms)", "throughput": "Requests/s",
+             "duration_s": "duration (s)", "think_s": "think time (s)"}  # fmt: skip
+    named = [names.get(one, one.replace("response_ms_", "") + " (ms)" * ("_p" in one))
+             for one in header]  # fmt: skip
+    lines = (named, ["---"] * len(named), row)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def as_sysbench(truth: Truth) -> str:
+    """Return the totals of sysbench; those of an open load are a table of Markdown."""
+    if truth.rate or truth.think_s:
+        return as_markdown(truth)
+    r = truth.response_s * 1e3
+    return (
+        f"Number of threads: {truth.clients}\nGeneral statistics:\n"
+        f"    total time:                {truth.ends_s[-1]:.4f}s\n"
+        f"    total number of events:    {r.size}\n\nLatency (ms):\n"
+        f"         min:   {r.min():.2f}\n         avg:   {r.mean():.2f}\n"
+        f"         max:   {r.max():.2f}\n         95th percentile:  {np.quantile(r, 0.95):.2f}\n"
+    )
+
+
+FORMATS: Mapping[str, Callable[[Truth], str]] = {
+    "csv": as_csv,
+    "k6": as_k6,
+    "log": as_log,
+    "markdown": as_markdown,
+    "sysbench": as_sysbench,
+}
 
 
 def stalled(truth: Truth) -> Truth:
@@ -153,12 +185,62 @@ def with_mean_of_another_run(text: str) -> str:
     return f"{','.join(header)}\n{','.join(row)}\n"
 
 
+def with_cell(name: str, change: Callable[[float], float]) -> Callable[[Truth], str]:
+    """Return a writer of a table one of whose numbers was changed."""
+
+    def written(truth: Truth) -> str:
+        header, row = (line.split(",") for line in as_csv(truth).splitlines())
+        place = header.index(name)
+        row[place] = f"{change(float(row[place])):.6g}"
+        return f"{','.join(header)}\n{','.join(row)}\n"
+
+    return written
+
+
+def with_columns(**cells: str) -> Callable[[Truth], str]:
+    """Return a writer of a table with more columns."""
+
+    def written(truth: Truth) -> str:
+        header, row = as_csv(truth).splitlines()
+        return f"{header},{','.join(cells)}\n{row},{','.join(cells.values())}\n"
+
+    return written
+
+
+def with_percentiles_exchanged(truth: Truth) -> str:
+    """Return a table whose median and 99th percentile were exchanged."""
+    text = as_csv(truth)
+    return text.replace("_p50", "_p00").replace("_p99", "_p50").replace("_p00", "_p99")
+
+
+def behind_a_ceiling(truth: Truth) -> str:
+    """Return a table of three systems with the throughput of the generator."""
+    header, row = as_csv(truth).splitlines()
+    return f"system,{header}\n" + "".join(f"{name},{row}\n" for name in "ABC")
+
+
+def with_a_cold_run(truth: Truth) -> str:
+    """Return runs of a program, as long as responses, whose first one found cold caches."""
+    times = np.sort(truth.response_s)[truth.response_s.size // 2 :][:12] + 0.1
+    times[0] *= 3.0
+    row = {"command": "x", "times": times.tolist(), "mean": times.mean(), "exit_codes": [0] * 12}
+    return json.dumps({"results": [row]})
+
+
 SPOILT: Mapping[str, Callable[[Truth], str]] = {
     "half of the clients": lambda truth: as_csv(with_fewer_clients(truth)),
     "times in a wrong unit": lambda truth: as_csv(in_wrong_unit(truth)),
     "a stalled server, in a table": lambda truth: as_csv(stalled(truth)),
     "a stalled server, in a log": lambda truth: as_log(stalled(truth)),
     "mean of another run": lambda truth: with_mean_of_another_run(as_csv(truth)),
+    "count of another run": with_cell("count", lambda count: round(1.2 * count)),
+    "rate of another run": with_cell("throughput", lambda rate: 0.8 * rate),
+    "exchanged percentiles": with_percentiles_exchanged,
+    "failures counted as done": with_columns(errors="50"),
+    "a share of failures that no count has": with_columns(**{"error rate (%)": "0.0512"}),
+    "processors busier than there are": with_columns(cpus="2", cpu_utilization="1.3"),
+    "a ceiling of the generator": behind_a_ceiling,
+    "a cold first run": with_a_cold_run,
 }
 
 

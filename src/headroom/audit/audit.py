@@ -3,13 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from headroom.audit.checks import ceiling, distribution, laws, omission, over_time, tools
+from headroom.audit.checks import (
+    ceiling,
+    distribution,
+    implied,
+    laws,
+    omission,
+    over_time,
+    tools,
+)
 from headroom.audit.result import Checked, Finding, Level, Loop, Result, Unchecked
 
 CHECKS: Mapping[str, Callable[[Result], Checked]] = {
     "completions": laws.completions,
     "failures": laws.failures,
+    "whole failures": laws.whole_failures,
     "Little's law": laws.population,
+    "longest mean": implied.longest_mean,
     "utilization": laws.utilization,
     "order of percentiles": distribution.order,
     "mean": distribution.mean,
@@ -66,12 +76,15 @@ class Audit:
         What could not be checked of which results.
     result_count
         Number of results.
+    derived
+        Name of a result, and a figure that follows from its stated ones.
     """
 
     findings: tuple[Finding, ...]
     done: tuple[str, ...]
     unchecked: tuple[Unchecked, ...]
     result_count: int
+    derived: tuple[tuple[str, str], ...] = ()
 
     def of(self, level: Level) -> tuple[Finding, ...]:
         """Return the findings of a level."""
@@ -94,9 +107,11 @@ def audit(results: Sequence[Result]) -> Audit:
     >>> [finding.check for finding in audit([fast]).contradictions]
     ["Little's law"]
     """
+    full = [implied.filled(one) for one in results]
     answers = [
-        _named(check(result), name, result.name)
-        for result in results
+        # A throughput that was filled in from a count agrees with that count.
+        _named(check(result if name == "completions" else known), name, result.name)
+        for result, known in zip(results, full, strict=True)
         for name, check in CHECKS.items()
     ]
     answers.append(_named(ceiling.ceiling(results), "ceiling", "all"))
@@ -106,6 +121,7 @@ def audit(results: Sequence[Result]) -> Audit:
         done=tuple(dict.fromkeys(name for found, name in answers if isinstance(found, list))),
         unchecked=tuple(found for found, _ in answers if isinstance(found, Unchecked)),
         result_count=len(results),
+        derived=tuple((one.name, text) for one in full for text in implied.derived(one)),
     )
 
 

@@ -116,7 +116,8 @@ def imported(
     """
     runs = [run for source in sources for run in _runs(source)]
     if not runs:
-        raise StudyError("no result has a throughput or a time", cure="import other files")
+        why = "; ".join(left_out(sources)) or "no result has a throughput or a time"
+        raise StudyError(why, cure="import other files")
     known = {key for run in runs for key in run["levels"]}
     for old, new in (renamed or {}).items():
         if old not in known:
@@ -142,12 +143,27 @@ def imported(
     return Imported(study=study, files={f"recorded/{one}.json": c for one, c in files.items()})
 
 
+def left_out(sources: Sequence[Source]) -> list[str]:
+    """Return of each result that is not imported why: its run failed."""
+    return [
+        f"{one.name} is left out: {one.error or f'all {one.count} of its runs failed'}"
+        for source in sources
+        for one in source.results
+        if one.is_failure
+    ]
+
+
 def _runs(source: Source) -> Iterator[dict[str, Any]]:
     digest = hashlib.sha256(read_file(source.path)).hexdigest()[:12]
     for result in source.results:
+        if result.is_failure:
+            continue
         tool = f"{source.kind} {result.version}".strip()
+        view = re.sub(r"[^a-z0-9]+", "_", result.view.lower())
         base: dict[str, Any] = {
-            "kind": source.kind, "source": f"{source.path.name} ({tool}, sha256 {digest})",
+            # Several views of one run are no alternatives.
+            "kind": f"{source.kind}-{view}" if view else source.kind,
+            "source": f"{source.path.name} ({tool}, sha256 {digest})",
             "levels": {**result.levels, **source.levels},
             "settings": {**result.settings, **{k: str(v) for k, v in result.levels.items()}},
         }  # fmt: skip
@@ -157,7 +173,10 @@ def _runs(source: Source) -> Iterator[dict[str, Any]]:
 
 def _values(result: Result) -> Iterator[dict[str, float]]:
     if result.runs_s.size:
-        yield from ({"wall_s": float(time_s)} for time_s in result.runs_s)
+        codes = result.settings.get("exit_codes", "").split() or ["0"] * result.runs_s.size
+        for time_s, code in zip(result.runs_s, codes, strict=True):
+            if code == "0":
+                yield {"wall_s": float(time_s)}
         return
     stated = {
         "throughput": result.throughput, "response_s_mean": result.mean,

@@ -84,7 +84,15 @@ class Result:
     duration_s, count, throughput, offered
         Measured time, completed requests, completions (1/s), scheduled arrivals (1/s).
     failed
-        Completed requests that failed; None if unknown.
+        Requests among `count` that failed; None if the file does not say.
+    failed_share
+        Share of `count` that failed, as the file states it.
+    lost
+        Further requests that failed and are not in `count`: no connection, no answer.
+    refused
+        Connections of `clients` that could not be made.
+    error
+        What the tool says of a run that failed as a whole, as a phrase.
     samples
         Responses that the distribution is made of; None for `count`.
     mean, stdev, low, high, percentiles
@@ -105,6 +113,10 @@ class Result:
         Ends (s) of the intervals in which requests completed, in order.
     runs_s
         Times (s) of repeated runs, in order.
+    taken
+        When it was measured, as ISO 8601 says it; empty if the file does not say.
+    view
+        What is counted, if the file counts one run in several ways: they are not alternatives.
     settings
         What else the file says, as text.
     levels
@@ -128,6 +140,10 @@ class Result:
     throughput: Stated | None = None
     offered: float | None = None
     failed: float | None = None
+    failed_share: Stated | None = None
+    lost: float = 0.0
+    refused: float = 0.0
+    error: str = ""
     samples: int | None = None
     mean: Stated | None = None
     stdev: Stated | None = None
@@ -143,8 +159,15 @@ class Result:
     responses_s: FloatArray = field(default_factory=lambda: np.empty(0))
     windows_s: FloatArray = field(default_factory=lambda: np.empty(0))
     runs_s: FloatArray = field(default_factory=lambda: np.empty(0))
+    taken: str = ""
+    view: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     levels: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether nothing of it is a figure of work that was done."""
+        return bool(self.error) or bool(self.count and self.failed == self.count)
 
     @property
     def sample_count(self) -> int | None:

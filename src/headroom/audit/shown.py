@@ -11,6 +11,7 @@ _TITLES = {
     Level.MISLEADING: ("Misleading", "bold red"),
     Level.DOUBTFUL: ("Doubtful", "bold yellow"),
 }
+_MAX_DERIVED = 6
 _MAX_RESULTS = 3
 """Names of results that a line lists before it counts the rest."""
 
@@ -26,11 +27,13 @@ def verdict(audit: Audit) -> str:
     contradictions, doubts = audit.contradictions, len(audit.of(Level.DOUBTFUL))
     for word, found in (
         ("Not possible as stated", contradictions),
-        ("Possible, but misleading", audit.of(Level.MISLEADING)),
+        ("Misleading", audit.of(Level.MISLEADING)),
     ):
         if found:
             rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             return f"{word}: {found[0].result}: {found[0].figure}{rest}"
+    if not audit.done:
+        return "Cannot be judged: no law has the figures that it needs"
     text = f"Possible: no contradiction found in {_counted(len(audit.done), 'check')}"
     return f"{text}, but {_counted(doubts, 'doubt')}" if doubts else text
 
@@ -42,29 +45,39 @@ def lines(audit: Audit) -> Iterator[tuple[str, str]]:
         if findings:
             yield "", ""
             yield title, style
-        for figure, same in _grouped(findings):
-            yield f"- {_names([one.result for one in same])}: {figure}", ""
-            yield f"  law: {same[0].law}", "dim"
-            yield f"  hint: {same[0].cure}", ""
+        for names, figure, one in grouped(findings):
+            yield f"- {names}: {figure}", ""
+            yield f"  law: {one.law}", "dim"
+            yield f"  hint: {one.cure}", ""
+    if audit.derived:
+        yield "", ""
+        yield "Follows from the figures", "bold"
+    for name, text in audit.derived[:_MAX_DERIVED]:
+        yield f"- {name}: {text}", ""
+    if len(audit.derived) > _MAX_DERIVED:
+        yield f"- and {len(audit.derived) - _MAX_DERIVED} more (--json)", "dim"
     if audit.unchecked:
         yield "", ""
         yield "Cannot be checked, for lack of", "bold"
-    for text in _missing(audit.unchecked):
+    for text in missing(audit.unchecked):
         yield f"- {text}", "dim"
 
 
-def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+def grouped(findings: Sequence[Finding]) -> Iterator[tuple[str, str, Finding]]:
+    """Yield names of results, what they have in common, and the first finding that says so."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
         groups.setdefault((one.check, one.figure), []).append(one)
-    return [(figure, same) for (_, figure), same in groups.items()]
+    for (_, figure), same in groups.items():
+        yield _names([one.result for one in same]), figure, same[0]
 
 
-def _missing(unchecked: Sequence[Unchecked]) -> list[str]:
+def missing(unchecked: Sequence[Unchecked]) -> list[str]:
+    """Return each number that is missing, with the checks that need it."""
     groups: dict[str, list[str]] = {}
     for one in unchecked:
         groups.setdefault(one.missing, []).append(one.check)
-    return [f"{missing}: {', '.join(dict.fromkeys(c))}" for missing, c in groups.items()]
+    return [f"{what}: {', '.join(dict.fromkeys(checks))}" for what, checks in groups.items()]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -84,6 +97,7 @@ def data(audit: Audit) -> dict[str, Any]:
         "sentence": verdict(audit),
         "results": audit.result_count,
         "checks": list(audit.done),
+        "derived": [{"result": name, "figure": text} for name, text in audit.derived],
         "findings": audit.findings,
         "cannot_be_checked": audit.unchecked,
     }

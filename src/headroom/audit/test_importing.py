@@ -58,7 +58,7 @@ def test_a_factor_that_was_given_has_a_level_for_each_file_and_each_format_is_an
 ):
     found = made("wrk2.txt", "wrk_over_stall.txt", "k6.json", factors=("server=a,b,c",))
     names = [one["name"] for one in found.study["experiment"]]
-    assert names == ["k6", "wrk"]
+    assert names == ["k6-http_reqs", "k6-iterations", "wrk"]
     wrk = found.files["recorded/wrk.json"]["runs"]
     assert [run["levels"]["server"] for run in wrk] == ["a", "b"]
     assert "sha256" in wrk[0]["source"]

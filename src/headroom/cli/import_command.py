@@ -8,9 +8,9 @@ import msgspec
 import typer
 
 from headroom.audit.audit import audit
-from headroom.audit.importing import Source, given_factors, imported, levels_in
+from headroom.audit.importing import Source, given_factors, imported, left_out, levels_in
 from headroom.audit.shown import verdict
-from headroom.cli.audit_command import Files, Format, read_files
+from headroom.cli.audit_command import Columns, Files, Format, read_files
 from headroom.cli.output import error_console, print_lines
 from headroom.cli.study.run_command import RunCommand, run_study
 from headroom.errors import StudyError
@@ -44,6 +44,7 @@ def import_files(
         ),
     ] = None,
     format_name: Format = "",
+    column: Columns = None,
 ) -> None:
     """Make a study of the results of other tools, to show, compare and fit.
 
@@ -56,9 +57,12 @@ def import_files(
         )
     given = given_factors(factor or [], len(files))
     sources = [
-        Source(path=path, kind=kind, results=results, levels=levels_in(path, given, place))
-        for place, (path, kind, results) in enumerate(read_files(files, format_name))
+        Source(path=path, kind=one.kind, results=one.results, levels=levels_in(path, given, place))
+        for place, (path, parts) in enumerate(read_files(files, format_name, column))
+        for one in parts
     ]
+    for text in left_out(sources):
+        print_lines(error_console(), f"note: {text}")
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", to.resolve().name)
     renamed = {old: new[0] for old, new in given_factors(rename or [], 1).items()}
     name = name if name[:1].isalpha() else f"study-{name}"

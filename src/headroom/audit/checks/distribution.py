@@ -28,7 +28,7 @@ from headroom.audit.result import (
 TAIL = 0.025
 """Probability on each side of a 95% interval."""
 MEDIAN = 0.5
-FIXED_LISTS = {"fio", "wrk2"}
+FIXED_LISTS = {"fio", "hdrhistogram", "oha", "scylla-bench", "wrk2"}
 """Tools that print percentiles up to p99.999 of every run, however short."""
 CUSTOMARY = 0.991
 """Percentile above which nobody chose what they print."""

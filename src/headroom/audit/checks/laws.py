@@ -32,6 +32,7 @@ SPREAD_OF_PAUSES = 4.0
 """Standard errors that the mean pause of a run may differ from the stated one."""
 LONG_PAUSE = 10.0
 """Longest pause, or response if no maximum is stated, in means: 1 in 22,000 exponential ones."""
+_LESS = 1.0 - 1e-9
 _LITTLE = "N = X (R + Z): clients = throughput x (response time + think time)"
 
 
@@ -50,15 +51,55 @@ def completions(result: Result) -> Checked:
 
 
 def failures(result: Result) -> Checked:
-    """Hold the number of failed requests against that of all."""
-    if result.failed is None or not result.count:
+    """Hold what failed against what was asked for: the run, its requests, its connections."""
+    if result.failed is None and not (result.error or result.lost or result.refused):
+        return Unchecked(missing="number of failed requests")
+    return [*_failed_run(result), *_failed_requests(result), *_refused(result)]
+
+
+def whole_failures(result: Result) -> Checked:
+    """Hold a stated share of failures against the number of requests: failures are whole."""
+    share, count = result.failed_share, result.count
+    if share is None or not count:
         return None
-    share = result.failed / result.count
-    if share < FAILURES_MATTER:
+    least, most = math.ceil(share.low * count * _LESS), math.floor(share.high * count / _LESS)
+    if least <= most:
         return []
-    figure = f"{share:.1%} of {result.count} requests failed, and are in throughput and times"
+    near = round(share.value * count)
+    figure = f"{share.value:.6g} of {count:,} requests failed, but {near:,} are {near / count:.6g}"
+    law = "so many of so many is a fraction of whole numbers"
+    cure = "state the number of failures, and the count that the share is of"
+    return [contradiction(figure, law, cure)]
+
+
+def _failed_run(result: Result) -> Iterator[Finding]:
+    if result.error:
+        law = "a run that failed did not do the work that was asked for"
+        yield misleading(result.error, law, "fix the cause and run it again")
+
+
+def _failed_requests(result: Result) -> Iterator[Finding]:
+    failed = (result.failed or 0.0) + result.lost
+    asked = (result.count or 0) + result.lost
+    if not asked or failed / asked < FAILURES_MATTER:
+        return
+    what = "runs" if result.runs_s.size else "requests"
+    codes = result.settings.get("errors", "")
+    about = f" ({codes})" if codes else ""
+    figure = f"{failed:,.0f} of {asked:,.0f} {what} failed, {failed / asked:.1%}{about}"
+    figure += ", and their times are in the figures" if result.failed else ""
     law = "an error is not the work that was asked for; it is often the quicker answer"
-    return [misleading(figure, law, "fix the cause, or state throughput and times of successes")]
+    yield misleading(figure, law, "fix the cause, or state throughput and times of successes")
+
+
+def _refused(result: Result) -> Iterator[Finding]:
+    if not result.refused or not result.clients:
+        return
+    made = max(result.clients - result.refused, 0.0)
+    figure = f"{result.refused:,.0f} of {result.clients:,.0f} connections could not be made"
+    law = f"the load was that of {made:,.0f} connections"
+    cure = "raise the limits of open files and of the server's backlog, or ask for fewer"
+    yield misleading(figure, law, cure)
 
 
 def population(result: Result) -> Checked:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from headroom.experiment.protocol.run import FloatArray
 
 UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 MIN_INTERVALS = 20
+_FIRST_S = 631_152_000
+"""1990: a smaller number is not the time of a benchmark."""
 
 
 class UnreadableError(HeadroomError):
@@ -27,6 +30,19 @@ def exact(value: Any, *, scale: float = 1.0) -> Stated | None:  # noqa: ANN401 -
             f"{value!r} is not a number", cure="use the file as the tool wrote it"
         )
     return Stated(value * scale, abs(value) * scale * 1e-9)
+
+
+def at(seconds: Any) -> str:  # noqa: ANN401 - of JSON
+    """Return a moment in seconds since 1970 as ISO 8601 says it; empty if it is none of ours.
+
+    Examples
+    --------
+    >>> at(1795578153), at(1), at(None)
+    ('2026-11-25T03:42:33+00:00', '', '')
+    """
+    if not isinstance(seconds, int | float) or seconds < _FIRST_S:
+        return ""
+    return datetime.fromtimestamp(seconds, tz=UTC).isoformat()
 
 
 def timed(text: str) -> Stated:

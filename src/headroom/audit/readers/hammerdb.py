@@ -17,6 +17,8 @@ from headroom.audit.result import Result, Stated
 _RESULT = re.compile(r"TEST RESULT : System achieved (\d+) NOPM from (\d+) (.+?) TPM")
 _USERS = re.compile(r"(\d+) Active (?:Virtual Users|Sessions) configured")
 _MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
+_FAILED = re.compile(r"Vuser \d+:\s*FINISHED FAILED|Vuser \d+:\s*Error[^\n]*")
+_FINISHED = re.compile(r"FINISHED SUCCESS")
 _VERSION = re.compile(r"^HammerDB CLI (\S+)", re.MULTILINE)
 _SHARES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 _MS = 1e-3
@@ -38,7 +40,10 @@ def read_hammerdb(text: str, source: str) -> Sequence[Result]:
     [('new orders', 1.0), ('transactions', 3.0)]
     """
     users, version = _USERS.search(text), _VERSION.search(text)
+    failed = _FAILED.findall(text)
+    error = f"{len(failed)} virtual users failed ({failed[0]})" if failed else ""
     shared: dict[str, Any] = {
+        "error": error, "failed": 0.0 if _FINISHED.search(text) and not failed else None,
         "tool": "hammerdb", "source": source, "loop": "closed",
         "clients": float(users[1]) if users else None, "version": version[1] if version else "",
     }  # fmt: skip
@@ -53,7 +58,10 @@ def read_hammerdb(text: str, source: str) -> Sequence[Result]:
             f"{source}: the times of HammerDB lack {error}",
             cure="give all that `jobs ID timing` prints",
         ) from error
-    return [Result(levels={"metric": row["name"], **levels}, **shared, **row) for row in rows]
+    return [
+        Result(levels={"metric": row["name"], **levels}, view=row["name"], **shared, **row)
+        for row in rows
+    ]
 
 
 def _documents(text: str) -> Iterator[Mapping[str, Any]]:

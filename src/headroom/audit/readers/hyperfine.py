@@ -43,15 +43,24 @@ def _result(row: Mapping[str, Any], source: str) -> Result:
         share = (user.value + system.value) / mean.value
         busy = Stated(share, 0.01 / mean.value / len(times) ** 0.5 + 1e-9)
     parameters = row.get("parameters") or {}
+    codes = row.get("exit_codes")
+    bad = [code for code in codes or () if code != 0]
     return Result(
         tool="hyperfine", source=source, name=row["command"], count=len(times), clients=1.0,
         mean=mean, stdev=exact(row.get("stddev")), low=exact(row.get("min")),
         high=exact(row.get("max")), busy=busy, runs_s=np.array(times, dtype=float),
         percentiles={} if row.get("median") is None else {0.5: exact(row["median"]) or Stated(0.0)},
-        settings={"exit_codes": " ".join(map(str,
-        sorted(set(row.get("exit_codes") or []) - {None})))},
+        failed=None if codes is None else float(len(bad)),
+        settings={
+            "exit_codes": " ".join(map(str, codes or ())) if bad else "",
+            "errors": ", ".join(sorted({_code(one) for one in bad})),
+        },
         levels=dict(parameters) if parameters else {"command": row["command"]},
     )  # fmt: skip
+
+
+def _code(code: int | None) -> str:
+    return "ended by a signal" if code is None else f"exit code {code}"
 
 
 FORMAT = Format(

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,10 +11,14 @@ import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError, exact, of_responses
 from headroom.audit.readers.format import Format
+from headroom.audit.readers.text import go_time, shares
 from headroom.audit.result import Result, Stated
 from headroom.input_file import decode_json
 
 _REQUESTS = "http_req_duration"
+_LINE = re.compile(r"^\s*(?:✓|✗|[|│])?\s*([a-z_0-9]+)\.{2,}: +(\S.*?)\s*$", re.MULTILINE)
+_TIME = re.compile(r"(avg|min|med|max|p\([\d.]+\))=(\S+)")
+_FEWEST = 4
 CSV_HEADER = "metric_name,timestamp,metric_value"
 
 
@@ -43,7 +48,7 @@ def read_summary(document: Mapping[str, Any], source: str) -> Sequence[Result]:
     levels = {} if users is None else {"clients": int(users)}
     return [
         Result(
-            name=counter, think_s=think_s, count=int(metrics[counter]["count"]),
+            name=counter, view=counter, think_s=think_s, count=int(metrics[counter]["count"]),
             failed=None if share is None or think_s is not None
             else share * metrics[counter]["count"],
             throughput=exact(metrics[counter]["rate"]), levels={"metric": counter, **levels},
@@ -52,6 +57,58 @@ def read_summary(document: Mapping[str, Any], source: str) -> Sequence[Result]:
         for counter, trend, think_s in pairs
         if metrics.get(counter, {}).get("count") and trend in metrics
     ]  # fmt: skip
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text is the summary of k6 for people."""
+    return len(_LINE.findall(text)) >= _FEWEST and "iterations" in text
+
+
+def read_text(text: str, source: str) -> Sequence[Result]:
+    """Return the requests and the iterations of one or more summaries for people."""
+    runs: list[dict[str, str]] = [{}]
+    for name, value in _LINE.findall(text):
+        if name in runs[-1]:
+            runs.append({})
+        runs[-1][name] = value
+    return [one for rows in runs for one in _of_rows(rows, source)]
+
+
+def _of_rows(rows: Mapping[str, str], source: str) -> Iterator[Result]:
+    most = re.search(r"max=(\d+)", rows.get("vus_max", rows.get("vus", "")))
+    least = re.search(r"min=(\d+)", rows.get("vus", ""))
+    dropped = rows.get("dropped_iterations", "0").split()[0]
+    users = float(most[1]) if most else None
+    failed = rows.get("http_req_failed", "").split()
+    share = Stated.printed(failed[0].rstrip("%"), scale=0.01).value if failed else None
+    shared: dict[str, Any] = {
+        "tool": "k6", "source": source, "clients": users, "loop": "open" if dropped != "0" else "",
+        "clients_vary": least is None or float(least[1]) != users, "settings": {"dropped": dropped},
+    }  # fmt: skip
+    levels = {} if users is None else {"clients": int(users)}
+    for counter, trend in (("iterations", "iteration_duration"), ("http_reqs", _REQUESTS)):
+        if counter not in rows or trend not in rows:
+            continue
+        count, per_s = rows[counter].split()[:2]
+        times = {name: go_time(one) for name, one in _TIME.findall(rows[trend])}
+        rate = Stated.printed(per_s.removesuffix("/s"))
+        is_all = counter == "iterations"
+        yield Result(
+            name=counter, view=counter, count=int(count), think_s=0.0 if is_all else None,
+            throughput=rate, failed=None if is_all or share is None else share * int(count),
+            mean=times.get("avg"), low=times.get("min"), high=times.get("max"),
+            duration_s=_length(int(count), rate), levels={"metric": counter, **levels},
+            percentiles=shares(("50" if name == "med" else name[2:-1], one)
+            for name, one in times.items() if name == "med" or name.startswith("p(")),
+            **shared,
+        )  # fmt: skip
+
+
+def _length(count: int, rate: Stated) -> Stated | None:
+    """Return the time that a count took at a rate; None without one."""
+    if rate.value <= 0.0:
+        return None
+    return Stated(count / rate.value, count / rate.value * (rate.error / rate.value))
 
 
 def _duration(counter: Mapping[str, Any]) -> Stated | None:
@@ -128,6 +185,12 @@ SUMMARY = Format(
     expected="JSON with `metrics`, among them `iterations`",
     fits=is_summary,
     read=read_summary,
+)
+TEXT = Format(
+    kind="text",
+    expected='lines "iterations....: " and the like',
+    fits=is_text,
+    read=read_text,
 )
 JSON_LINES = Format(
     kind="lines",

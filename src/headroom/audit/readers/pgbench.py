@@ -36,6 +36,7 @@ def read_pgbench(text: str, source: str) -> Sequence[Result]:
         )
     clients, workload = float(facts["number of clients"]), facts["transaction type"].strip("<>")
     seconds = re.match(r"(\d+) s", facts.get("duration", ""))
+    lost = re.match(r"\d+", facts.get("number of failed transactions", ""))
     lag = re.search(r"rate limit schedule lag: avg ([\d.]+)", text)
     offered = re.search(r"--rate[= ]([\d.]+)|\s-R\s*([\d.]+)", text)
     version = re.search(r"^pgbench \(([\d.]+)", text, re.MULTILINE)
@@ -51,6 +52,7 @@ def read_pgbench(text: str, source: str) -> Sequence[Result]:
             duration_s=None if seconds is None else Stated(float(seconds[1]),
             0.5 + 0.1 * float(seconds[1])),
             throughput=Stated.printed(tps[0]), stdev=stdev,
+            failed=0.0, lost=float(lost[0]) if lost else 0.0, error=_aborted(text),
             offered=None if offered is None else float(offered[1] or offered[2]),
             mean=_milliseconds(facts.get("latency average")), rates=_rates(text),
             settings={**facts,
@@ -61,6 +63,11 @@ def read_pgbench(text: str, source: str) -> Sequence[Result]:
             },
         )
     ]  # fmt: skip
+
+
+def _aborted(text: str) -> str:
+    match = re.search(r"client \d+ aborted.*|Run was aborted.*", text)
+    return f"the run was cut short: {match[0].strip()[:120]}" if match else ""
 
 
 def _milliseconds(text: str | None) -> Stated | None:
@@ -119,6 +126,8 @@ REPORT = Format(
     kind="text",
     expected='lines "transaction type:" and "tps ="',
     fits=is_pgbench,
+    start=re.compile(r"^[ \t]*\**transaction type:", re.MULTILINE),
+    header=re.compile(r"\bpgbench(?: +-| \()|starting vacuum|^[ \t]*progress: ", re.MULTILINE),
     read=read_pgbench,
 )
 LOG = Format(kind="lines", expected="lines of six to eight numbers", fits=is_log, read=read_log)

@@ -14,6 +14,7 @@ import numpy as np
 
 from headroom.audit.readers.fields import exact, of_responses
 from headroom.audit.readers.format import Format
+from headroom.audit.readers.text import go_time, ratio, shares
 from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result, Stated
 from headroom.input_file import decode_json
@@ -26,6 +27,8 @@ _PLOTTED = {0.5, 0.9, 0.95, 0.9875}
 """Shares that are read: a plot has all of them up to 1, also of few responses."""
 _LOG_COLUMNS = 12
 _HDRPLOT = ["Value(ms)", "Percentile", "TotalCount", "1/(1-Percentile)"]
+_ROW = re.compile(r"^([A-Z][A-Za-z ]+?) +\[([^\]]+)\] +(\S.*)$", re.MULTILINE)
+_CODE = re.compile(r"(\d+):(\d+)")
 _HDRPLOT_ROW = re.compile(r"^([\d.]+) +([\d.]+) +(\d+) +[\d.]+ *$", re.MULTILINE)
 
 
@@ -55,6 +58,42 @@ def read_vegeta(document: Mapping[str, Any], source: str) -> Sequence[Result]:
             levels={"rate": level(f"{float(document['rate']):.3g}")},
         )
     ]  # fmt: skip
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text is a report of vegeta for people."""
+    return "[total, rate, throughput]" in text and "Latencies" in text
+
+
+def read_text(text: str, source: str) -> Sequence[Result]:
+    """Return the result of a report for people, whose times have the digits that are printed."""
+    rows = {name: (keys, values.strip()) for name, keys, values in _ROW.findall(text)}
+    count, rate = _cells(rows["Requests"])["total"], _cells(rows["Requests"])["rate"]
+    times = {name: go_time(one) for name, one in _cells(rows["Latencies"]).items()}
+    lasted = go_time(_cells(rows["Duration"])["total"])
+    success = rows["Success"][1].rstrip("%")
+    codes = [(code, int(number)) for code, number in _CODE.findall(rows["Status Codes"][1])]
+    bad = [(code, number) for code, number in codes if not code.startswith(("2", "3"))]
+    share = Stated.printed(success, scale=0.01)
+    return [
+        Result(
+            tool="vegeta", source=source, name=source, loop="open", count=int(count),
+            duration_s=lasted, throughput=ratio(int(count), lasted), mean=times["mean"],
+            low=times.get("min"), high=times["max"], rank_error=RANK_ERROR,
+            percentiles=shares((name, one) for name, one in times.items() if name[0].isdigit()),
+            failed=float(sum(n for _, n in bad)) if codes else int(count) * (1.0 - share.value),
+            settings={
+                "errors": ", ".join(f"{n} of status {code}" if code != "0" else f"{n} no reply"
+                for code, n in bad), "rate": rate,
+            },
+            levels={"rate": level(f"{float(rate):.3g}")},
+        )
+    ]  # fmt: skip
+
+
+def _cells(row: tuple[str, str]) -> dict[str, str]:
+    keys, values = (re.split(r",\s*", one) for one in row)
+    return dict(zip(keys, values, strict=True))
 
 
 def is_encoded(lines: Sequence[str]) -> bool:
@@ -126,6 +165,13 @@ REPORT = Format(
     expected="JSON with `latencies` and `status_codes`",
     fits=is_vegeta,
     read=read_vegeta,
+)
+TEXT = Format(
+    kind="text",
+    expected='lines "Requests [total, rate, throughput]" and "Latencies"',
+    fits=is_text,
+    read=read_text,
+    start=re.compile(r"^[ \t]*\**Requests\s+\[total", re.MULTILINE),
 )
 ENCODED_JSON = Format(
     kind="lines", expected="rows of `vegeta encode`", fits=is_encoded_json, read=read_encoded_json

@@ -12,6 +12,7 @@ from headroom.audit.result import Result, Stated
 _PERCENTILE = re.compile(r"^\s*([\d.]+)%\s+([\d.]+(?:us|ms|s|m|h))\s*$", re.MULTILINE)
 _SPECTRUM = re.compile(r"^\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+(?:[\d.]+|inf)\s*$", re.MULTILINE)
 _TOTAL_COUNT = re.compile(r"Total count\s*=\s*(\d+)")
+_ERROR = re.compile(r"(?:Socket errors:|,) (connect|read|write|timeout) (\d+)")
 _HDR_BIN = 2e-3
 """Relative width of a bin of HdrHistogram with three digits."""
 
@@ -39,6 +40,7 @@ def read_wrk(text: str, source: str) -> Sequence[Result]:
     mean, stdev, high = (timed(latency[at]) for at in (1, 2, 3))
     offered = re.search(r"(?:-R|--rate)[ =]?(\d+)", text)
     failed = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    errors = {name: int(number) for name, number in _ERROR.findall(text)}
     count = _TOTAL_COUNT.search(text)
     bins = _HDR_BIN if is_wrk2 else 0.0
     return [
@@ -48,6 +50,9 @@ def read_wrk(text: str, source: str) -> Sequence[Result]:
             clients=float(load[2]), think_s=0.0, count=int(done[1]),
             duration_s=Stated.printed(done[2], scale=UNITS_S[done[3]]),
             failed=float(failed[1]) if failed else 0.0,
+            lost=float(sum(errors.values()) - errors.get("connect", 0)),
+            refused=float(errors.get("connect", 0)),
+            settings={"errors": ", ".join(f"{n} {name}" for name, n in errors.items() if n)},
             throughput=Stated.printed(rate[1]), mean=_wider(mean, bins), stdev=_wider(stdev, bins),
             high=_wider(high, bins), samples=None if count is None else int(count[1]),
             percentiles=dict(_percentiles(text, bins)),
@@ -89,5 +94,7 @@ FORMAT = Format(
     kind="text",
     expected='lines "Running ... test @ ..." and "Thread Stats"',
     fits=is_wrk,
+    start=re.compile(r"^\s*\**Running .+ test @ ", re.MULTILINE),
+    header=re.compile(r"\bwrk2? +-"),
     read=read_wrk,
 )
