@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from headroom.cli.help_lines import PANELS, help_line, panel_of
 from headroom.cli.output import error_console
 from headroom.cli.usage import UsageError, usage_error
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
@@ -46,11 +47,9 @@ COMMANDS = {
     "schema": ("study.export_command", "schema"),
     "export": ("study.export_command", "export"),
 }
-"""Module of `headroom.cli` and function of each command, in the order of the help."""
+"""Module of `headroom.cli` and function of each command."""
 GROUP = "headroom.commands"
 """Entry points of the commands that layers bring."""
-_BEFORE = "init"
-"""The command before which the help lists those of layers."""
 
 
 @cache
@@ -70,10 +69,20 @@ def load(name: str) -> typer.Typer:
 
 def command_names() -> list[str]:
     """Return the names of all commands, in the order of the help."""
-    names = list(COMMANDS)
-    place = names.index(_BEFORE)
-    of_layers = sorted({*plug_ins.plug_ins(GROUP)} - {*COMMANDS})
-    return [*names[:place], *of_layers, *names[place:]]
+    own = [name for names in PANELS.values() for name in names]
+    rest = [name for name in COMMANDS if name not in own]
+    return [*own, *rest, *sorted({*plug_ins.plug_ins(GROUP)} - {*COMMANDS})]
+
+
+def _line(name: str) -> TyperCommand:
+    """Return a command that has nothing but its line of the help."""
+    if name in COMMANDS:
+        module, function = COMMANDS[name]
+        module = f"headroom.cli.{module}"
+    else:
+        module, _, function = plug_ins.plug_ins(GROUP)[name].value.partition(":")
+    line = help_line(module, function)
+    return TyperCommand(name, help=line, short_help=line, rich_help_panel=panel_of(name))
 
 
 def spread_settings(arguments: Sequence[str]) -> list[str]:
@@ -100,13 +109,20 @@ class HeadroomGroup(TyperGroup):
         """Return the names of all commands."""
         return command_names()
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002 - as above
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - as above
         """Return a command, None where there is none of that name."""
         if cmd_name not in COMMANDS and cmd_name not in plug_ins.plug_ins(GROUP):
             return None
+        if ctx.meta.get(_IS_HELP):
+            return _line(cmd_name)
         command: Any = typer.main.get_command(load(cmd_name))
         command.name = cmd_name
         return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
+        """Write the help without loading a command."""
+        ctx.meta[_IS_HELP] = True
+        super().format_help(ctx, formatter)
 
     def make_context(self, *words: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
         """Read the options before the command."""
@@ -177,6 +193,8 @@ def _report(error: HeadroomError) -> None:
         console.print(f"  hint: {error.cure}", markup=False)
 
 
+_IS_HELP = "headroom.help"
+"""Key of a context: only the lines of the help are wanted."""
 _MOST_SHOWN = 120
 _WITH_JOURNAL = {"run", "what-if", "size"}
 _FULL = {errno.ENOSPC, errno.EDQUOT}

@@ -23,6 +23,7 @@ from headroom.cli.output import (
     result_console,
     write_json,
 )
+from headroom.cli.usage import UsageError
 from headroom.errors import EnvironmentUnfitError, ExitCode
 
 _STANDARD_INPUT = Path("-")
@@ -138,7 +139,7 @@ def audit_files(
     """
     paths = list(files or ())
     if not paths and not clipboard:
-        paths = [_STANDARD_INPUT]
+        raise UsageError("Missing argument 'FILE...'.")
     found = read_files(paths, format_name, column)
     if clipboard:
         text = _clipboard()

@@ -2,13 +2,16 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from headroom.cli import session
-from headroom.cli.app import _known_system_error, app
+from headroom.cli.app import _known_system_error, _line, app, command_names, load
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 
 
@@ -127,3 +130,20 @@ def test_a_group_without_a_command_prints_its_help() -> None:
     answer = CliRunner().invoke(app, ["model"])
     assert "Usage: " in answer.stdout
     assert "error" not in answer.stderr
+
+
+def test_the_help_has_the_line_of_every_command_without_loading_one() -> None:
+    for name in command_names():
+        command = typer.main.get_command(load(name))
+        expected = " ".join((command.help or "").split("\n\n")[0].split())
+        assert _line(name).help == expected, name
+    code = (
+        "import sys; from headroom.cli.app import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted(one for one in sys.modules if one in ('numpy', 'msgspec', 'scipy')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith("[]")
+    headings = [line for line in done.stdout.splitlines() if line.startswith("╭")]
+    assert len(headings) == 6
