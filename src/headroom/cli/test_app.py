@@ -147,3 +147,10 @@ def test_the_help_has_the_line_of_every_command_without_loading_one() -> None:
     assert done.stdout.rstrip().endswith("[]")
     headings = [line for line in done.stdout.splitlines() if line.startswith("╭")]
     assert len(headings) == 6
+
+
+@pytest.mark.parametrize("words", [("--current", "5"), ("--load", "users")])
+def test_an_option_about_a_limit_is_not_ignored_without_one(words: tuple[str, str]) -> None:
+    answer = CliRunner().invoke(app, ["show", "somewhere", *words])
+    assert answer.exit_code == ExitCode.USAGE
+    assert f"{words[0]} is about a limit, and there is no --limit" in answer.stderr

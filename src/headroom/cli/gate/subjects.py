@@ -34,6 +34,11 @@ def compared(texts: Sequence[str], revisions: Sequence[str], here: Here) -> Comp
     """Compare what the arguments name."""
     if revisions:
         return _at_revisions(texts, revisions, here)
+    if here.question.build:
+        raise StudyError(
+            "--build builds the checkouts of revisions, and there is no --rev",
+            cure="name two with --rev, or build before",
+        )
     found = meanings_of(texts)
     labels = _labels([meaning.text for meaning in found], here.question.names)
     if found[0].kind == "command":

@@ -171,6 +171,7 @@ def test_too_few_blocks_for_a_gate_are_missing_results_not_a_pass() -> None:
         (["true", "true", "--metric", "speed"], "no such metric: `speed`"),
         (["true", "true", *["--prepare", "true"] * 3], "3 --prepare for 2"),
         (["--rev", "HEAD", "true"], "two commits"),
+        (["true", "true", "--build", "make"], "there is no --rev"),
         (["--rev", "HEAD", "--rev", "nope", "true"], "`nope` is not a revision"),
         (["--rev", "HEAD", "--rev", "HEAD", "sub"], "no sub/study.toml"),
         (["cost", "cost"], "cost has no results"),

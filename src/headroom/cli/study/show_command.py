@@ -9,6 +9,7 @@ import typer
 from headroom.cli import options
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.study.kept_screens import KeptScreens, watched, words_of_show
+from headroom.errors import StudyError
 from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_folder
 
 
@@ -51,6 +52,12 @@ def show(
     color: options.Color = ColorMode.AUTO,
 ) -> None:
     """Print the answer of a study in the terminal; with --all, all of its results."""
+    if not limit and (load or current is not None):
+        option = "--load" if load else "--current"
+        raise StudyError(
+            f"{option} is about a limit, and there is no --limit",
+            cure='add one: --limit "response_s_p95<=200ms"',
+        )
     console = result_console(color)
     if is_saved(study, quick=quick):
         from headroom.cli.study.shown import show_saved  # noqa: PLC0415 - as below
