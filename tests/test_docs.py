@@ -71,6 +71,20 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_a_reader_of_the_rendered_page_has_all_that_its_examples_need(page: Path) -> None:
+    """The first line of a fence is not shown, and `studies/` is in a checkout alone."""
+    text = page.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for block in blocks(text):
+        name = block.settings.get("file", "")
+        above = "\n".join(lines[: block.line - 2]).rstrip().rpartition("\n\n")[2]
+        assert not name or f"`{name}`" in above, f"line {block.line}: {name} is not named above"
+    is_guide = page.parent.name == "guides"
+    if is_guide and re.search(r"^\$ headroom \S+ studies/", text, re.MULTILINE):
+        assert "checkout" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_no_table_holds_a_measured_number_that_no_command_prints(page: Path) -> None:
     """Measured numbers belong in console blocks with their command; `make docs` refreshes them."""
     if page.is_relative_to(REFERENCE) or {"background", "ARCHITECTURE.md"} & set(page.parts):
