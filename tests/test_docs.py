@@ -78,7 +78,7 @@ def test_a_reader_of_the_rendered_page_has_all_that_its_examples_need(page: Path
     for block in blocks(text):
         name = block.settings.get("file", "")
         above = "\n".join(lines[: block.line - 2]).rstrip().rpartition("\n\n")[2]
-        assert not name or f"`{name}`" in above, f"line {block.line}: {name} is not named above"
+        assert name in above, f"line {block.line}: {name} is not named above"
     is_guide = page.parent.name == "guides"
     if is_guide and re.search(r"^\$ headroom \S+ studies/", text, re.MULTILINE):
         assert "checkout" in text

@@ -67,7 +67,7 @@ def whole_failures(result: Result) -> Checked:
         return []
     near = round(share.value * count)
     figure = f"{share.value:.6g} of {count:,} requests failed, but {near:,} are {near / count:.6g}"
-    law = "so many of so many is a fraction of whole numbers"
+    law = "a share of failures is a fraction of whole numbers"
     cure = "state the number of failures, and the count that the share is of"
     return [contradiction(figure, law, cure)]
 

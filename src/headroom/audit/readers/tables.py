@@ -189,7 +189,8 @@ def _of_rows(table: Table, source: str, given: Mapping[str, str]) -> Iterator[Re
         if share is not None and fields.get("count") and "failed" not in fields:
             fields["failed"] = share.value * fields["count"]
         if set(fields) - {"percentiles"} or fields["percentiles"]:
-            title = str(levels.get("system") or next(iter(levels.values()), f"row {number}"))
+            texts = (one for one in levels.values() if isinstance(one, str))
+            title = str(levels.get("system") or next(texts, f"row {number}"))
             yield Result(
                 tool="table", source=source, name=title, levels=levels,
                 settings=dict(zip(table.names, row, strict=True)), **fields,
