@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,8 @@ def imported(
         label = kind if kind not in files else f"{kind}-{len(files)}"
         experiments.append(_experiment(label, members))
         files[label] = {"format": 1, "metrics": _metrics(members), "runs": [
-            {key: run[key] for key in ("levels", "values", "source", "settings")} for run in members
+            {key: run[key] for key in ("levels", "values", "source", "taken", "settings")}
+            for run in members
         ]}  # fmt: skip
     study = {
         "schema": 1,
@@ -141,6 +143,23 @@ def imported(
         "experiment": experiments,
     }
     return Imported(study=study, files={f"recorded/{one}.json": c for one, c in files.items()})
+
+
+def in_utc(text: str) -> str:
+    """Return a moment as results have it; empty if the text is none.
+
+    Examples
+    --------
+    >>> in_utc("2026-05-01T12:00:00+02:00"), in_utc("Friday")
+    ('2026-05-01T10:00:00.000000Z', '')
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    # A time without a zone is that of a machine which nobody knows: UTC is a day off at most.
+    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return zoned.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def left_out(sources: Sequence[Source]) -> list[str]:
@@ -164,7 +183,7 @@ def _runs(source: Source) -> Iterator[dict[str, Any]]:
             # Several views of one run are no alternatives.
             "kind": f"{source.kind}-{view}" if view else source.kind,
             "source": f"{source.path.name} ({tool}, sha256 {digest})",
-            "levels": {**result.levels, **source.levels},
+            "levels": {**result.levels, **source.levels}, "taken": in_utc(result.taken),
             "settings": {**result.settings, **{k: str(v) for k, v in result.levels.items()}},
         }  # fmt: skip
         for values in _values(result):

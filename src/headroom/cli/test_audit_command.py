@@ -140,3 +140,47 @@ def test_parameters_version_and_settings_come_with_an_import_and_decide_what_is_
     other = call("compare", "a", "c")
     assert other.exit_code == ExitCode.USAGE
     assert "parameter fio.bs differs: 4k against 8k" in other.stderr
+
+
+def test_an_import_has_the_date_of_its_file_so_a_history_has_their_order() -> None:
+    """Cause: all were dated now, so a history of imports had the order of typing."""
+    document = json.loads((SOUND / "fio.json").read_text(encoding="utf-8"))
+    for folder, moment in (("late/fio", 1790000000), ("early/fio", 1780000000)):
+        document["timestamp"] = moment
+        Path("run.json").write_text(json.dumps(document))
+        assert call("import", "run.json", "--to", folder).exit_code == ExitCode.DONE
+    paths = [f"{one}/fio/results/results.json" for one in ("late", "early")]
+    answer = call("history", *paths, "--json")
+    content = json.loads(answer.stdout)["content"]
+    dates = [one["date"][:10] for one in content["series"][0]["results"]]
+    assert dates == ["2026-05-28", "2026-09-21"]
+
+
+def test_what_failed_is_not_imported_and_named() -> None:
+    rows = [
+        {"command": "fast", "mean": 0.1, "times": [0.1] * 3, "exit_codes": [101] * 3},
+        {"command": "slow", "mean": 1.0, "times": [1.0, 1.0, 5.0], "exit_codes": [0, 0, 1]},
+    ]
+    Path("h.json").write_text(json.dumps({"results": rows}))
+    answer = call("import", "h.json", "--to", "mine")
+    assert "fast is left out: all 3 of its runs failed" in answer.stderr
+    runs = json.loads(Path("mine/recorded/hyperfine.json").read_text(encoding="utf-8"))["runs"]
+    assert [run["values"]["wall_s"] for run in runs] == [1.0, 1.0]
+    Path("all.json").write_text(json.dumps({"results": rows[:1]}))
+    refused = call("import", "all.json", "--to", "none")
+    assert refused.exit_code == ExitCode.USAGE
+    assert "all 3 of its runs failed" in refused.stderr
+    assert not Path("none").exists()
+
+
+def test_text_is_read_from_a_pipe_and_answered_in_markdown() -> None:
+    text = "Mine:\n\n| clients | req/s | avg (ms) |\n|--|--|--|\n| 8 | 1000 | 80 |\n"
+    answer = CliRunner().invoke(app, ["audit", "-", "--markdown"], input=text)
+    assert answer.exit_code == ExitCode.CLAIMS_DIFFER
+    first, *rest = answer.stdout.splitlines()
+    assert first.startswith("**Not possible as stated: row 1: 1,000/s x 80 ms")
+    assert any(line.startswith("| Breaks a law | row 1 |") for line in rest)
+    assert "clients = clients, req/s = throughput, avg (ms) = mean in ms" in answer.stderr
+    wrong = call("audit", SOUND / "fio.json", "--column", "a=b")
+    assert wrong.exit_code == ExitCode.USAGE
+    assert "is not NAME=MEANING" in wrong.stderr

@@ -230,6 +230,8 @@ class Run:
         How the run went over time, if the study requests it; otherwise None.
     intervals
         Statistics of intervals of its time, if they are kept; otherwise None.
+    recorded_at
+        When it was measured (UTC, ISO 8601), if that was not now: a run that is replayed.
     ends_because
         Why the run has a natural end and no steady state, e.g. that its arrivals follow the curve
         of a day; empty if a steady state is possible.
@@ -261,6 +263,7 @@ class Run:
     artefacts: tuple[Artefact, ...] = ()
     samples: TimeSamples | None = None
     intervals: Intervals | None = None
+    recorded_at: str = ""
     ends_because: str = ""
 
     @property

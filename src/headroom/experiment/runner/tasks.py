@@ -152,6 +152,7 @@ def run_task(system: System, task: Task) -> Result:
                 run = _watched_run(system, task)
             counters = {**run.counters, **around.counters, **cpu_counters()}
             run = replace(run, counters=counters)
+        started_at = run.recorded_at or started_at
         events = int(run.counters.get("events", 0))
         kept = within_limits(run.artefacts) if task.keeps_samples else ()
         samples = run.samples if task.keeps_samples else None

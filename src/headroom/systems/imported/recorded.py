@@ -25,11 +25,12 @@ class RecordedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class RecordedRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run: levels by parameter, values by metric, its source, and what else the source says."""
+    """One run: levels, values by metric, source, date (UTC), and what else the source says."""
 
     levels: dict[str, Value]
     values: dict[str, float]
     source: str
+    taken: str = ""
     settings: dict[str, str] = {}
 
 

@@ -96,7 +96,8 @@ class ImportedSystem:
     def replay(self, config: Mapping[str, Value], *, replication: int) -> Run:
         """Return a recorded run."""
         run = self._at(config)[replication // self.times]
-        return Run(values=run.values, notes=(f"Recorded elsewhere: {run.source}",))
+        notes = (f"Recorded elsewhere: {run.source}",)
+        return Run(values=run.values, notes=notes, recorded_at=run.taken)
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Refuse to run: runs are replayed by number, see `replay`."""
