@@ -1,16 +1,22 @@
 """Take the pictures of the documents from a real report: `make pictures`.
 
 Runs the quickstart study in a temporary copy and takes screenshots of part of its page in headless
-Chromium, in both colour schemes, and draws the stored results of a benchmark and of the quick form
-of `ncc_numa`. Needs Chromium; everything else is in `.venv/`.
+Chromium, in both colour schemes, and draws the stored results of a benchmark, of the quick form of
+`ncc_numa`, and a terminal with an audit. Needs Chromium; everything else is in `.venv/`.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from io import StringIO
 from pathlib import Path
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.text import Text
 
 from benches.metadata.picture import write_picture
 from headroom.report.browser import Scheme, open_browser
@@ -29,6 +35,19 @@ for (const part of document.querySelectorAll("#rest, footer")) part.hidden = tru
 const panels = [...document.querySelectorAll(".questions > *")];
 for (const panel of panels.slice({PANEL_COUNT})) panel.hidden = true;
 """
+POST = """\
+Our new engine is twice as fast!
+
+| engine | connections | req/s  | avg (ms) | p99 (ms) | errors |
+|--------|------------:|-------:|---------:|---------:|-------:|
+| old    |          32 |  9,880 |     3.21 |      9.1 |      0 |
+| new    |          32 | 19,420 |     2.80 |     12.2 |      0 |
+"""
+COLUMNS = 92
+WITHOUT_FONTS = re.sub(
+    r"@font-face \{.*?\}\s*(?=@font-face|\.)", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL
+)
+"""The fonts of the template come from elsewhere; a monospaced one of the reader's will do."""
 
 
 def run_copy(folder: Path, name: str, *options: str) -> Path:
@@ -47,6 +66,24 @@ def speed_ups(folder: Path) -> Path:
     return write_speed_ups(json.loads(found.read_text(encoding="utf-8")))
 
 
+def audit() -> Path:
+    """Draw a terminal in which a post is audited, and return the picture."""
+    argv = ["audit", "post.md", "--color", "always"]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "post.md").write_text(POST, encoding="utf-8")
+        headroom = Path(sys.executable).parent.absolute() / "headroom"
+        done = subprocess.run(
+            [str(headroom), *argv], cwd=folder, capture_output=True, text=True, check=False
+        )
+    console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True)
+    console.print(f"$ headroom {' '.join(argv[:2])}", style="bold", markup=False, highlight=False)
+    console.print(Text.from_ansi(done.stdout.partition("\nCannot be checked")[0]))
+    picture = PICTURES / "audit.svg"
+    drawn = console.export_svg(title="headroom audit", code_format=WITHOUT_FONTS)
+    picture.write_text(drawn, encoding="utf-8")
+    return picture
+
+
 def photograph(page: Path, scheme: Scheme) -> Path:
     """Write the picture of a page in one colour scheme and return its path."""
     picture = PICTURES / f"{STUDY}-{scheme}.png"
@@ -62,7 +99,7 @@ def main() -> int:
         page = run_copy(Path(folder).resolve(), STUDY) / "results" / "report.html"
         pictures = [photograph(page, scheme) for scheme in SCHEMES]
         pictures.append(speed_ups(Path(folder).resolve()))
-    pictures.append(write_picture())
+    pictures += [write_picture(), audit()]
     for picture in pictures:
         print(f"{picture.relative_to(ROOT)}: {picture.stat().st_size} bytes")
     return int(any(picture.stat().st_size > LARGEST_BYTES for picture in pictures))
