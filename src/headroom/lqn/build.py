@@ -43,6 +43,7 @@ class _Building:
         used = [one.discipline for one in document.processors.values()]
         self._has_priorities = bool(_PRIORITIES & set(used))
         self._waited_for = _called(document)
+        self._callers = _callers(document)
         self._add_stations()
         self._programs: dict[str, Program] = {
             name: self.model.program(name) for name in document.entries
@@ -147,14 +148,31 @@ class _Building:
             def write(activity: Activity) -> None:
                 self._activity(task, activity, program)
 
-            Graph(task, entry, program, write, replies=replies).write()
+            def reply() -> None:
+                self._reply(task, entry, program)
+
+            Graph(task, entry, program, write, reply if replies else None).write()
             return
         phases = sorted(entry.phases)
         for phase in phases:
             if replies and phase > 1 and phase == min(one for one in phases if one > 1):
                 with standing_at(entry.phases[phase].place, program):
-                    program.reply()
+                    self._reply(task, entry, program)
             self._activity(task, entry.phases[phase], program)
+
+    def _reply(self, task: Task, entry: Entry, program: Program) -> None:
+        """Let the caller continue.
+
+        Both want a processor now; if it is the same one, chance says who comes first.
+        """
+        program.reply()
+        callers = self._callers.get(entry.name, ())
+        if any(self.document.tasks[one].processor == task.processor for one in callers):
+            with program.branch() as branch:
+                with branch.case(0.5):
+                    program.delay(constant(0.0))
+                with branch.otherwise():
+                    pass
 
     def _forward(self, entry: Entry) -> None:
         program = self._callable[entry.name]
@@ -258,6 +276,17 @@ def _called(document: Document) -> set[str]:
     for name, (_, entry) in document.entries.items():
         if entry.forwards:
             found |= {name, *(target for target, share, _ in entry.forwards if share > 0)}
+    return found
+
+
+def _callers(document: Document) -> dict[str, set[str]]:
+    """Return entry -> the tasks that call it and wait."""
+    found: dict[str, set[str]] = {}
+    for task in document.tasks.values():
+        for one in _activities(task):
+            for call in one.calls:
+                if call.is_synchronous:
+                    found.setdefault(call.entry, set()).add(task.name)
     return found
 
 

@@ -4,9 +4,8 @@ An or-join is written as the rest of each branch, so any graph of choices has st
 fork of all branches, and a loop, are closed blocks: each branch ends at the same join.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 
 from headroom.jmt.place import standing_at
 from headroom.lqn.document import Activity, Entry, Precedence, Task
@@ -26,13 +25,13 @@ class Graph:
 
     def __init__(
         self, task: Task, entry: Entry, program: Program, write: Callable[[Activity], None],
-        *, replies: bool,
+        reply: Callable[[], None] | None,
     ) -> None:  # fmt: skip
         self._task = task
         self._entry = entry
         self._program = program
         self._write = write
-        self._replies = replies
+        self._answer = reply
         self._followers = {
             name: one for one in task.precedences if one.fork != "end" or one.join == "and"
             for name in one.before
@@ -72,9 +71,9 @@ class Graph:
                 "counterpart",
                 cure="reply before the fork, or after the join",
             )
-        if self._replies and not is_last:
+        if self._answer is not None and not is_last:
             with standing_at(activity.place, self._program):
-                self._program.reply()
+                self._answer()
 
     def _fork(self, one: Precedence, name: str, ends: list[End]) -> None:
         """Write what follows a precedence; `name` is the activity before it."""
