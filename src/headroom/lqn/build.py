@@ -43,7 +43,7 @@ class _Building:
         used = [one.discipline for one in document.processors.values()]
         self._has_priorities = bool(_PRIORITIES & set(used))
         self._waited_for = _called(document)
-        self._callers = _callers(document)
+        self._next_to_run = _next_to_run(document)
         self._add_stations()
         self._programs: dict[str, Program] = {
             name: self.model.program(name) for name in document.entries
@@ -163,11 +163,11 @@ class _Building:
     def _reply(self, task: Task, entry: Entry, program: Program) -> None:
         """Let the caller continue.
 
-        Both want a processor now; if it is the same one, chance says who comes first.
+        It wants a processor now, or the entry that answers in its place does; if it is that of the
+        second phase, chance says who comes first.
         """
         program.reply()
-        callers = self._callers.get(entry.name, ())
-        if any(self.document.tasks[one].processor == task.processor for one in callers):
+        if task.processor in self._next_to_run[entry.name]:
             with program.branch() as branch:
                 with branch.case(0.5):
                     program.delay(constant(0.0))
@@ -279,14 +279,18 @@ def _called(document: Document) -> set[str]:
     return found
 
 
-def _callers(document: Document) -> dict[str, set[str]]:
-    """Return entry -> the tasks that call it and wait."""
-    found: dict[str, set[str]] = {}
+def _next_to_run(document: Document) -> dict[str, set[str]]:
+    """Return entry -> the processors of those that its reply lets run."""
+    entries = document.entries
+    found: dict[str, set[str]] = {
+        name: {entries[target][0].processor for target, _, _ in entry.forwards}
+        for name, (_, entry) in entries.items()
+    }
     for task in document.tasks.values():
         for one in _activities(task):
             for call in one.calls:
                 if call.is_synchronous:
-                    found.setdefault(call.entry, set()).add(task.name)
+                    found[call.entry].add(task.processor)
     return found
 
 

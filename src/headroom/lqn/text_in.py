@@ -84,12 +84,7 @@ def _processor(words: Words, document: Document) -> None:
             cure=f"choose one of {', '.join(_PROCESSORS)}",
         )
     if words.next.replace(".", "").isdigit():
-        quantum = number(words.take("a quantum"), "the quantum", place)
-        if flag == "s" and quantum:
-            raise place.error(
-                f"processor {name!r} shares its time by a quantum of {quantum:g}",
-                cure="write 0, equal shares at any time",
-            )
+        words.take("a quantum")  # equal shares at any time, as lqns has it
     options = _options(words, {"m", "i", "r", "R"})
     _refuse_replicas(options, place)
     copies = _copies(options, place)

@@ -70,17 +70,14 @@ def _check_attributes(element: Element, known: Collection[str], **harmless: str)
 
 def _add_processor(document: Document, element: Element) -> None:
     name = element.attribute("name")
-    known = {"name", "scheduling", "multiplicity", "speed-factor"}
+    known = {"name", "scheduling", "multiplicity", "speed-factor", "quantum"}
     scheduling = element.attributes.get("scheduling", "fcfs")
     if scheduling not in PROCESSORS:
         raise element.place.error(
             f"processor {name!r} schedules by {scheduling!r}, which has no counterpart",
             cure=f"choose one of {', '.join(PROCESSORS)}",
         )
-    quantum = element.attributes.get("quantum", "0")
-    if scheduling != "ps":
-        known |= {"quantum"}
-    _check_attributes(element, known, replication="1", quantum=quantum if _is_zero(quantum) else "0")
+    _check_attributes(element, known, replication="1")
     if name in document.processors:
         raise element.place.error(f"there are two processors {name!r}", cure="rename one")
     copies = _copies(element, f"the multiplicity of processor {name!r}")
