@@ -147,7 +147,9 @@ def _classes(part: Element) -> dict[str, _Class]:
     for element in part.children:
         name, place = element.attribute("name"), element.place
         if name in found or _number(element.attributes.get("priority", "0"), "priority", place):
-            what = f"there are two classes {name!r}" if name in found else f"{name!r} has a priority"
+            what = (
+                f"there are two classes {name!r}" if name in found else f"{name!r} has a priority"
+            )
             raise place.error(what, cure="give each class a name of its own, and priority 0")
         if element.tag == "closedclass":
             jobs = _whole(element.attribute("population"), "the population", place)

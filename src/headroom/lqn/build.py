@@ -49,8 +49,8 @@ class _Building:
             name: self.model.program(name) for name in document.entries
         }
         self._callable: dict[str, Program] = {}
-        for name, (task, entry) in document.entries.items():
-            self._callable[name] = self._with_forwards(task, entry)
+        for name, (_, entry) in document.entries.items():
+            self._callable[name] = self._with_forwards(entry)
         for task in document.tasks.values():
             self._add_task(task)
 
@@ -63,11 +63,13 @@ class _Building:
             if name in busy:
                 with standing_at(one.place):
                     self.model.station(
-                        name, servers=one.copies or 1, discipline=one.discipline  # type: ignore[arg-type]
+                        name,
+                        servers=one.copies or 1,
+                        discipline=one.discipline,  # type: ignore[arg-type]
                     )
                 put(self.model, "stations", name, one.place)
 
-    def _with_forwards(self, task: Task, entry: Entry) -> Program:
+    def _with_forwards(self, entry: Entry) -> Program:
         """Return what a caller of an entry calls: also the entries that answer in its place."""
         if not entry.forwards:
             return self._programs[entry.name]

@@ -106,7 +106,8 @@ class Graph:
                         self._chain(name, ends)
 
     def _loop(self, one: Precedence) -> None:
-        passes, ends = sum(one.weights), []
+        passes = sum(one.weights)
+        ends: list[End] = []
         if passes == 0:
             return
         with (
@@ -122,7 +123,8 @@ class Graph:
 
     def _all(self, one: Precedence) -> Precedence | None:
         """Write the branches of a fork; return the join that they meet at, None without one."""
-        join, ends = self._join_of(one.after[0]), []
+        join = self._join_of(one.after[0])
+        ends: list[End] = []
         quorum = None if join is None or join.quorum == len(one.after) else join.quorum
         with self._block(one) as program, program.fork(quorum=quorum) as fork:
             for name in one.after:

@@ -329,5 +329,3 @@ def _following(words: Words, place: Place) -> tuple[list[str], list[float], Fork
         )
     fork: Fork = {"and": "and", "or": "or", "loop": "loop"}.get(kind, "one")  # type: ignore[assignment]
     return names, weights, fork, ""
-
-

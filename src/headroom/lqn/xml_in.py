@@ -26,6 +26,7 @@ PROCESSORS = {
 """How a processor schedules in a file -> as a discipline of a station."""
 
 _RESULTS = {"service-time-distribution", "service-time-distribution-2", "queue-length-distribution"}
+_OF_SOLVERS = {"solver-params", "pragma", "run-control", "plot-control"}
 _FORKS = {"post": "one", "post-AND": "and", "post-OR": "or", "post-LOOP": "loop"}
 _JOINS = {"pre": "one", "pre-AND": "and", "pre-OR": "or"}
 
@@ -38,7 +39,9 @@ def document_of(root: Element) -> Document:
             cure="give a file whose first element is <lqn-model>",
         )
     document = Document(root.attributes.get("name") or "lqn", root.place)
-    for child in _children(root, {"processor", "solver-params", "pragma", "run-control", "plot-control"}):
+    for child in _children(
+        root, {"processor", "solver-params", "pragma", "run-control", "plot-control"}
+    ):
         if child.tag == "processor":
             _add_processor(document, child)
     return document

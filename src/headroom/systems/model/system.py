@@ -26,8 +26,8 @@ from headroom.systems.model.asked import asked_metrics, waits_of
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.intervals import IntervalPlan, interval_plan, unreached_remark
-from headroom.systems.model.model_file import is_model_file, model_file, parameters_of_file
 from headroom.systems.model.metrics import MAKESPAN, metrics_of, windowed_metrics
+from headroom.systems.model.model_file import is_model_file, model_file, parameters_of_file
 from headroom.systems.model.nature import (
     is_before_last_change,
     missing_end,
@@ -66,7 +66,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """`[experiment.system]` of a simulation model: `file` with `function`, or `model`."""
 
     file: str = ""
-    """Python file or file of another tool (.jsimg, .jmva, .lqnx), relative to the study's folder."""
+    """Python file, or file of another tool (.jsimg, .jmva, .lqnx); relative to the study."""
     function: str = ""
     """Function of that file that returns the model; empty: `build`."""
     model: str = ""
