@@ -147,10 +147,11 @@ def _classes(part: Element) -> dict[str, _Class]:
     for element in part.children:
         name, place = element.attribute("name"), element.place
         if name in found or _number(element.attributes.get("priority", "0"), "priority", place):
-            what = (
-                f"there are two classes {name!r}" if name in found else f"{name!r} has a priority"
+            what = f"there are two classes {name!r}"
+            raise place.error(
+                what if name in found else f"class {name!r} has a priority",
+                cure="give each class a name of its own, and priority 0",
             )
-            raise place.error(what, cure="give each class a name of its own, and priority 0")
         if element.tag == "closedclass":
             jobs = _whole(element.attribute("population"), "the population", place)
             if jobs:
@@ -174,36 +175,36 @@ def _centres(part: Element, classes: set[str]) -> dict[str, _Centre]:
         if name in found:
             raise place.error(f"there are two stations {name!r}", cure="rename one in JMVA")
         _refuse_others(element, {"servicetimes", "visits"})
-        texts = _by_class(element, "servicetimes")
-        visits = {one: _number(text, "a number of visits", place)
-                  for one, text in _by_class(element, "visits").items()}  # fmt: skip
+        times = _by_class(element, "servicetimes")
         servers: int | None = None
         if element.tag == "listation":
             servers = _whole(element.attributes.get("servers", "1"), "servers", place)
         elif element.tag == "ldstation":
-            servers = _servers_under_load(name, texts, classes, place)
-            texts = {one: text.split(";")[0] for one, text in texts.items()}
+            servers = _servers_under_load(name, times, classes, place)
         if servers is not None and servers < 1:
             raise place.error(f"station {name!r} has no server", cure="give it 1 or more")
-        times = {one: _number(text, "a service time", place) for one, text in texts.items()}
-        found[name] = _Centre(name, servers, times, visits, place)
+        firsts = {one: _number(part.text.split(";")[0], "a service time", part.place)
+                  for one, part in times.items()}  # fmt: skip
+        visits = {one: _number(part.text, "a number of visits", part.place)
+                  for one, part in _by_class(element, "visits").items()}  # fmt: skip
+        found[name] = _Centre(name, servers, firsts, visits, place)
     return found
 
 
-def _by_class(element: Element, tag: str) -> dict[str, str]:
+def _by_class(element: Element, tag: str) -> dict[str, Element]:
     part = element.first(tag)
-    children = [] if part is None else part.children
-    return {child.attribute("customerclass"): child.text.strip() for child in children}
+    return {} if part is None else {one.attribute("customerclass"): one for one in part.children}
 
 
 def _servers_under_load(
-    name: str, texts: Mapping[str, str], classes: set[str], place: Place
+    name: str, given: Mapping[str, Element], classes: set[str], place: Place
 ) -> int:
     """Return the servers whose service times under load a station states."""
     counts = set()
-    for one in classes & texts.keys():
-        times = [_number(text, "a service time", place) for text in texts[one].split(";") if text]
-        if not times or times[0] == 0:
+    for one in classes & given.keys():
+        texts = given[one].text.strip().strip(";").split(";")
+        times = [_number(text, "a service time", given[one].place) for text in texts]
+        if times[0] == 0:
             continue
         servers = round(times[0] / times[-1]) if times[-1] > 0 else 0
         expected = [times[0] / min(jobs, servers or 1) for jobs in range(1, len(times) + 1)]

@@ -1,4 +1,4 @@
-"""Turn a layered queueing network into a `headroom.simulation.Model`.
+"""Turn a layered queueing network, of which all runs, into a `headroom.simulation.Model`.
 
 Processors become stations, tasks pools of threads, entries programs, reference tasks closed
 classes. A thread is held from the start of an entry to the end of its last phase; the reply after
@@ -30,7 +30,7 @@ _PRIORITIES = {"priority", "priority_preempt"}
 
 
 def model_of(document: Document) -> Model:
-    """Return the model of a network that was checked; its times are taken as seconds."""
+    """Return the model of a checked network without idle entries; its times are seconds."""
     return _Building(document).model
 
 

@@ -8,6 +8,7 @@ from headroom.jmt.xml_tree import LARGEST_BYTES, parse
 from headroom.lqn import text_in, xml_in
 from headroom.lqn.build import model_of
 from headroom.lqn.document import check
+from headroom.lqn.reached import drop_idle
 from headroom.simulation import Model
 
 
@@ -62,4 +63,5 @@ def read_lqn(path: str | Path) -> Model:
             ) from error
         document = text_in.document_of(text, shown)
     check(document)
+    drop_idle(document)
     return model_of(document)

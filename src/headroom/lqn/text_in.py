@@ -6,6 +6,7 @@ Invariant: a line that changes the answers is read or refused with its number.
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from headroom.jmt.place import Place
 from headroom.lqn.document import (
@@ -26,6 +27,7 @@ from headroom.lqn.words import END, Words
 _PROCESSORS = {"f": "fcfs", "s": "ps", "i": "infinite", "r": "random", "h": "priority",
                "p": "priority_preempt"}  # fmt: skip
 _TASKS = {"r", "n", "f", "i"}
+_Setter: TypeAlias = Callable[[Activity, float, Place], None]
 _VARIABLE = "write values as numbers: only `$name = NUMBER` before G is read of SPEX"
 
 
@@ -150,61 +152,75 @@ def _task(words: Words, document: Document) -> None:
 
 
 def _entries(words: Words, document: Document) -> None:
-    known = document.entries
+    lines = _EntryLines(words, document)
+    _section(
+        words,
+        {
+            "s": lambda: lines.values(_set_demand),
+            "c": lambda: lines.values(_set_c2),
+            "Z": lambda: lines.values(_set_think),
+            "f": lambda: lines.values(_set_order),
+            "y": lambda: lines.calls(is_synchronous=True),
+            "z": lambda: lines.calls(is_synchronous=False),
+            "A": lines.start,
+            "a": lines.arrivals,
+            "F": lines.forward,
+            "M": lambda: _general(words),  # a limit whose excess is a result
+            "H": lambda: _histogram(words, 2),
+        },
+    )
 
-    def entry() -> Entry:
-        place, name = words.place, words.take("an entry")
-        if name not in known:
-            raise place.error(f"no task has the entry {name!r}", cure="list it in section T")
-        return known[name][1]
 
-    def phase(one: Entry, index: int, place: Place) -> Activity:
-        return one.phases.setdefault(index + 1, Activity(f"{one.name} phase {index + 1}", place))
+class _EntryLines:
+    """The lines of section E: each begins with the name of an entry."""
 
-    def values(set_value: Callable[[Activity, float, Place], None]) -> Callable[[], None]:
-        def read() -> None:
-            one, place = entry(), words.place
-            for index, text in enumerate(words.until_end("a value", words.value)):
-                value = number(text, "a value", place)
-                if value or index + 1 in one.phases or index == 0:
-                    set_value(phase(one, index, place), value, place)
+    def __init__(self, words: Words, document: Document) -> None:
+        self._words = words
+        self._entries = document.entries
 
-        return read
+    def values(self, set_value: _Setter) -> None:
+        """Read a value for each phase."""
+        one, place = self._entry(), self._words.place
+        for index, text in enumerate(self._words.until_end("a value", self._words.value)):
+            value = number(text, "a value", place)
+            if value or index + 1 in one.phases or index == 0:
+                set_value(_phase(one, index, place), value, place)
 
-    def calls(*, is_synchronous: bool) -> Callable[[], None]:
-        def read() -> None:
-            one, target, place = entry(), words.take("an entry"), words.place
-            for index, text in enumerate(words.until_end("a number of calls", words.value)):
-                mean = number(text, "the mean number of calls", place)
-                if mean:
-                    call = Call(target, mean, is_synchronous, place)
-                    phase(one, index, place).calls.append(call)
+    def calls(self, *, is_synchronous: bool) -> None:
+        """Read the mean number of calls of each phase."""
+        one, target, place = self._entry(), self._words.take("an entry"), self._words.place
+        for index, text in enumerate(self._words.until_end("a number", self._words.value)):
+            mean = number(text, "the mean number of calls", place)
+            if mean:
+                call = Call(target, mean, is_synchronous, place)
+                _phase(one, index, place).calls.append(call)
 
-        return read
+    def start(self) -> None:
+        """Read the activity that an entry starts with."""
+        one = self._entry()
+        one.start = self._words.take("an activity")
 
-    def starts() -> None:
-        one = entry()
-        one.start = words.take("an activity")
+    def arrivals(self) -> None:
+        """Read the rate of open arrivals."""
+        one, place = self._entry(), self._words.place
+        one.arrival_rate = number(self._words.value("a rate"), "the rate of arrivals", place)
 
-    def arrivals() -> None:
-        one, place = entry(), words.place
-        one.arrival_rate = number(words.value("a rate"), "the rate of arrivals", place)
-
-    def forwards() -> None:
-        one, target, place = entry(), words.take("an entry"), words.place
-        share = number(words.value("a probability"), "a probability", place, most=1.0)
-        words.expect(END, "end the line with -1")
+    def forward(self) -> None:
+        """Read who answers in place of an entry, and how often."""
+        one, target, place = self._entry(), self._words.take("an entry"), self._words.place
+        share = number(self._words.value("a probability"), "a probability", place, most=1.0)
+        self._words.expect(END, "end the line with -1")
         one.forwards.append((target, share, place))
 
-    def skipped() -> None:
-        words.until_end("the end of the line", words.take)
+    def _entry(self) -> Entry:
+        place, name = self._words.place, self._words.take("an entry")
+        if name not in self._entries:
+            raise place.error(f"no task has the entry {name!r}", cure="list it in section T")
+        return self._entries[name][1]
 
-    _section(words, {
-        "s": values(_set_demand), "c": values(_set_c2), "Z": values(_set_think),
-        "f": values(_set_order), "y": calls(is_synchronous=True),
-        "z": calls(is_synchronous=False), "A": starts, "a": arrivals, "F": forwards, "M": skipped,
-        "H": lambda: _histogram(words, 2),
-    })  # fmt: skip
+
+def _phase(one: Entry, index: int, place: Place) -> Activity:
+    return one.phases.setdefault(index + 1, Activity(f"{one.name} phase {index + 1}", place))
 
 
 def _set_demand(activity: Activity, value: float, _place: Place) -> None:
@@ -238,7 +254,7 @@ def _activities(words: Words, document: Document) -> None:
     if name not in document.tasks:
         raise place.error(f"there is no task {name!r}", cure="define it in section T")
     task = document.tasks[name]
-    setters: Mapping[str, Callable[[Activity, float, Place], None]] = {
+    setters: Mapping[str, _Setter] = {
         "s": _set_demand, "c": _set_c2, "Z": _set_think, "f": _set_order,
         "M": lambda _activity, _value, _place: None,
     }  # fmt: skip

@@ -151,7 +151,7 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         names = list(map(title_metric, whole))
         screen.table([Column("Metric", names), Column("Value", cells)])
     for kind in _RESOURCES:
-        _render_resources(kind, simulated | forecast.values, screen)
+        _render_resources(kind, {**simulated, **forecast.values}, screen)
 
 
 def _simulated_words(point: SolvedPoint) -> str:
