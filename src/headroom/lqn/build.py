@@ -22,6 +22,7 @@ from headroom.simulation import (
     hyperexponential,
 )
 from headroom.simulation.language.model import SECONDS_PER_UNIT, TimeUnit
+from headroom.simulation.language.stations import COUNTING
 
 SMALL_MEAN = 1e-4
 """A unit is too large for times shorter than this part of it: clocks count in steps of 1e-9."""
@@ -78,11 +79,7 @@ class _Building:
         return program
 
     def _add_task(self, task: Task) -> None:
-        pool = None
-        if not task.is_reference and task.copies is not None:
-            with standing_at(task.place):
-                pool = self.model.pool(task.name, tokens=task.copies)
-            put(self.model, "pools", task.name, task.place)
+        pool = None if task.is_reference else self._pool(task, task.copies)
         for entry in task.entries.values():
             self._add_entry(task, entry, pool)
         if task.is_reference:
@@ -103,7 +100,7 @@ class _Building:
         program.location = str(entry.place)
         pools = [] if pool is None else [pool]
         if pool is not None and len(task.entries) > 1:
-            pools.append(self._pool_of(entry, pool.tokens))
+            pools.append(self._pool(entry, None))
         with standing_at(entry.place, program):
             for one in pools:
                 program.acquire(one)
@@ -125,17 +122,14 @@ class _Building:
                 )
             put(self.model, "classes", entry.name, entry.place)
 
-    def _pool_of(self, entry: Entry, tokens: int) -> Pool:
-        """Return a pool that counts the threads of a task that are in one of its entries.
-
-        It never runs out: whoever takes a token holds a thread.
-        """
-        name = entry.name
-        while name in self.model.pools or name in self.document.tasks:
+    def _pool(self, one: Task | Entry, tokens: int | None) -> Pool:
+        """Return the threads of a task; those of an entry, or of a task without limit, count."""
+        name = one.name
+        while name in self.model.pools or (isinstance(one, Entry) and name in self.document.tasks):
             name += " (entry)"
-        with standing_at(entry.place):
-            pool = self.model.pool(name, tokens=tokens)
-        put(self.model, "pools", name, entry.place)
+        with standing_at(one.place):
+            pool = self.model.pool(name, tokens=tokens or COUNTING)
+        put(self.model, "pools", name, one.place)
         return pool
 
     def _body(self, task: Task, entry: Entry, program: Program) -> None:

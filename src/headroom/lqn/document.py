@@ -3,8 +3,8 @@
 Both formats, XML and text, become this. Invariant: all names that it uses are defined in it, and
 what it cannot hold was refused with its line.
 
-Source of the terms: Franks, Al-Omari, Woodside, Das & Derisavi (2009), Enhanced modeling and
-solution of layered queueing networks, IEEE Transactions on Software Engineering 35(2).
+Source of the terms: Franks, Al-Omari, Woodside, Das & Derisavi (2009), IEEE Transactions on
+Software Engineering 35(2), 148-161.
 """
 
 import math

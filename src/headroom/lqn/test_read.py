@@ -16,6 +16,7 @@ from headroom.simulation import (
     hyperexponential,
     model_data,
 )
+from headroom.simulation.language.stations import COUNTING
 
 XML = """<?xml version="1.0"?>
 <lqn-model name="shop">
@@ -128,7 +129,7 @@ def shop() -> Model:
                 browse.start(note)
         browse.use(desk, constant(0.5 / 3))
     model.closed_class("users", browse, population=10, think=exponential(2))
-    threads, pages = model.pool("web", tokens=4), model.pool("page", tokens=4)
+    threads, pages = model.pool("web", tokens=4), model.pool("page", tokens=COUNTING)
     page.acquire(threads)
     page.acquire(pages)
     page.delay(exponential(0.3))
@@ -146,7 +147,7 @@ def shop() -> Model:
             page.use(cpu, exponential(0.01))
     page.release(pages)
     page.release(threads)
-    notes = model.pool("note", tokens=4)
+    notes = model.pool("note", tokens=COUNTING)
     note.acquire(threads)
     note.acquire(notes)
     note.use(cpu, hyperexponential(0.01, 4))
@@ -192,7 +193,7 @@ def test_branches_may_join_late_or_never(read: Callable[..., Model]) -> None:
     assert demands["cpu"] == pytest.approx(1.5 * (0.05 + 0.07 + 0.06 + 0.01) + 0.5 * 0.01)
 
 
-def test_a_task_without_limit_has_no_pool_and_an_idle_processor_no_station(
+def test_a_task_without_limit_is_counted_and_an_idle_processor_is_no_station(
     read: Callable[..., Model],
 ) -> None:
     model = read("""
@@ -200,7 +201,8 @@ def test_a_task_without_limit_has_no_pool_and_an_idle_processor_no_station(
         T 3 t u r e -1 a t s i f -1 b t n n g -1 c -1
         E 3 s e 1 -1 y e f 1 -1 s f 1 -1 y f g 1 -1 s g 0 -1 -1
         """)
-    assert (list(model.stations), list(model.pools)) == (["a", "b"], ["n"])
+    assert list(model.stations) == ["a", "b"]
+    assert {name: one.tokens for name, one in model.pools.items()} == {"s": COUNTING, "n": 1}
 
 
 def test_what_nothing_calls_is_left_out(read: Callable[..., Model]) -> None:

@@ -14,6 +14,7 @@ from headroom.experiment.protocol.run import FloatArray, Run
 from headroom.report.terminal.solved import SIMULATED_RUNS, Simulated
 from headroom.simulation import Model, Pool, SimulationResult, Station
 from headroom.simulation.checks.existence import endless, meanless_rows
+from headroom.simulation.language.stations import COUNTING
 from headroom.simulation.runs.run import ReadyModel, ready, run_ready
 
 EVENTS = 6_000_000
@@ -100,6 +101,7 @@ def _resources(result: SimulationResult, start: int, length_s: float) -> dict[st
         if not table.names or gained["abandon_count"].any():
             continue
         capacity = np.asarray(table.capacity, dtype=np.float64)
+        capacity = np.where(capacity < COUNTING, capacity, np.inf)
         for metric, column in quotients(
             ratios, gained, capacity=capacity, length_s=length_s
         ).items():

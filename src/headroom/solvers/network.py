@@ -18,7 +18,7 @@ from headroom.simulation.checks.parsed import parse_model
 from headroom.simulation.checks.structure import Body
 from headroom.simulation.language import classes as simulated
 from headroom.simulation.language.model import SECONDS_PER_UNIT
-from headroom.simulation.language.stations import Breakdown
+from headroom.simulation.language.stations import COUNTING, Breakdown
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.errors import SolverError
 from headroom.solvers.exact.closed import FloatArray
@@ -424,18 +424,7 @@ def _binding_pools(model: Model, classes: Sequence[JobClass]) -> dict[str, int]:
     for name, pool in model.pools.items():
         users = [class_ for class_ in classes if name in class_.holds]
         most = sum(user.population * user.holds[name].most_tokens for user in users)
-        may_lack = any(user.is_open for user in users) or most > pool.tokens
-        if users and may_lack and not _is_guarded(model, name, users):
+        may_lack = any(user.is_open for user in users) and pool.tokens < COUNTING
+        if users and (may_lack or most > pool.tokens):
             binding_pools[name] = pool.tokens
     return binding_pools
-
-
-def _is_guarded(model: Model, name: str, users: Sequence[JobClass]) -> bool:
-    """Return whether all who want a token of a pool hold one of others, which run out first."""
-    if any(user.joins or user.holds[name].most_tokens > 1 for user in users):
-        return False
-    paths = [path for user in users for path, part in user.parts.items() if name in part.grants]
-    guards = {path[-1] if path else "" for path in paths}
-    return "" not in guards and (
-        sum(model.pools[guard].tokens for guard in guards) <= model.pools[name].tokens
-    )

@@ -16,6 +16,7 @@ from headroom.jmt import SUFFIXES, read_jmva, read_jsimg
 from headroom.lqn import SUFFIXES as LAYERED
 from headroom.lqn import read_lqn
 from headroom.simulation import Model
+from headroom.simulation.language.stations import COUNTING
 from headroom.simulation.laws.arrivals import mmpp
 
 READERS: Mapping[str, Callable[[Path], Model]] = {
@@ -102,7 +103,8 @@ def parameters_of_file(function: ModelFile) -> tuple[Parameter, ...]:
         if station.discipline != "infinite":
             parameters.append(_count(f"station.{name}.servers", station.servers, source, "servers"))
     for name, pool in model.pools.items():
-        parameters.append(_count(f"pool.{name}.tokens", pool.tokens, source, "tokens"))
+        if pool.tokens < COUNTING:
+            parameters.append(_count(f"pool.{name}.tokens", pool.tokens, source, "tokens"))
     return tuple(parameters)
 
 

@@ -1,4 +1,4 @@
-"""A model of JMT with other numbers than its file states."""
+"""A model of a file with other numbers than its file states."""
 
 from pathlib import Path
 
@@ -55,3 +55,14 @@ def test_a_file_that_is_not_there_names_the_nearest(path: Path) -> None:
     with pytest.raises(StudyError, match=r"shap\.jsimg not found") as caught:
         model_file(path.with_name("shap.jsimg"))
     assert "shop.jsimg" in caught.value.cure
+
+
+def test_pools_that_only_count_cannot_be_varied(tmp_path: Path) -> None:
+    """Threads of an entry, made fewer, would limit it."""
+    path = tmp_path / "shop.lqn"
+    path.write_text(
+        "P 2 p desk i p cpu f -1 T 2 t users r use -1 desk t web n look buy -1 cpu m 2 -1\n"
+        "E 3 s use 1 -1 y use look 1 -1 y use buy 1 -1 s look 1 -1 s buy 1 -1 -1"
+    )
+    found = [one.name for one in parameters_of_file(model_file(path))]
+    assert found == ["class.users.population", "station.cpu.servers", "pool.web.tokens"]
