@@ -17,22 +17,24 @@ def drop_idle(document: Document) -> None:
         Nothing runs at all.
     """
     entries = document.entries
-    reached = [
+    reached = dict.fromkeys(
         name for name, (task, entry) in entries.items() if task.is_reference or entry.arrival_rate
-    ]
+    )
     if not reached:
         raise document.place.error(
             "nothing starts any work", cure="add a reference task, or open arrivals at an entry"
         )
     active: dict[str, set[str]] = {name: set() for name in document.tasks}
-    for name in reached:
+    waiting = list(reached)
+    for name in waiting:
         task, entry = entries[name]
         active[task.name] |= set(_activities_of(task, entry))
         called = [
             call.entry for one in _work_of(task, entry) for call in one.calls if call.mean > 0
         ]
         called += [target for target, share, _ in entry.forwards if share > 0]
-        reached += [one for one in dict.fromkeys(called) if one not in reached]
+        waiting += [one for one in dict.fromkeys(called) if one not in reached]
+        reached |= dict.fromkeys(called)
     for task in document.tasks.values():
         task.entries = {name: one for name, one in task.entries.items() if name in reached}
         task.activities = {
@@ -48,10 +50,14 @@ def _work_of(task: Task, entry: Entry) -> Iterator[Activity]:
 
 def _activities_of(task: Task, entry: Entry) -> list[str]:
     """Return the activities that follow the one that an entry starts with."""
-    found = [entry.start] if entry.start else []
-    for name in found:
-        for one in task.precedences:
-            if name in one.before:
-                after = (*one.after, *filter(None, [one.end]))
-                found += [then for then in after if then not in found]
-    return found
+    after: dict[str, list[str]] = {}
+    for one in task.precedences:
+        for name in one.before:
+            after.setdefault(name, []).extend((*one.after, *filter(None, [one.end])))
+    found = dict.fromkeys([entry.start] if entry.start else [])
+    waiting = list(found)
+    for name in waiting:
+        new = [then for then in dict.fromkeys(after.get(name, ())) if then not in found]
+        found |= dict.fromkeys(new)
+        waiting += new
+    return list(found)

@@ -70,7 +70,7 @@ XML = """<?xml version="1.0"?>
 """
 TEXT = """# the same shop
 $users = 10
-G "a shop" 1e-05 50 10 0.9 -1
+G "" 1e-05 50 10 0.9 -1
 P 3
   p desk i
   p cpu s 0.001 m 2 R 2

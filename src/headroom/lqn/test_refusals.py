@@ -11,7 +11,7 @@ from headroom.simulation import SimulationError, simulate
 
 # What is replaced -> by what, and the error: its line and a part of its text.
 TEXTS = {
-    "a quoted word that never ends": ('G "a shop"', 'G "a shop', 3, "begins no word"),
+    "a quoted word that never ends": ('G ""', 'G "', 3, "begins no word"),
     "a variable without value": ("m $users", "m $jobs", 10, "variable \\$jobs has no value"),
     "an expression": ("$users = 10", "$users = [1, 2]", 2, "is '\\['"),
     "a section of results": ("A web", "R 1 x -1\nA web", 24, "section 'R'"),

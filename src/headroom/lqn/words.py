@@ -11,7 +11,7 @@ from typing import TypeVar
 from headroom.jmt.place import Place
 
 _WORD = re.compile(
-    r'(?P<space>[\s]+|\#[^\n]*)|(?P<string>"[^"\n]*")|->|-1(?![\w.])'
+    r'(?P<space>[\s]+|\#[^\n]*)|(?P<string>"[^"]*")|->|-1(?![\w.])'
     r"|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])|\$?\w+|@\w+|[&+*,;:\[\]()=]"
 )
 END = "-1"
@@ -40,7 +40,7 @@ def words_of(text: str, file: str) -> list[Word]:
                 cure="remove it; names consist of letters, digits and underscores",
             )
         if match["space"] is None:
-            words.append(Word(match[0].strip('"'), Place(file, line)))
+            words.append(Word(match[0].strip('"') or match[0], Place(file, line)))
         line += match[0].count("\n")
         at = match.end()
     words.append(Word("", Place(file, line)))

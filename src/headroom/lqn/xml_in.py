@@ -128,12 +128,14 @@ def _add_task(document: Document, processor: str, element: Element) -> None:
         think=number(element.attributes.get("think-time", "0"), "think-time", element.place),
         priority=count(element.attributes.get("priority", "0"), "priority", element.place, least=0),
     )
+    taken = {*document.entries}
     document.tasks[name] = task
     for child in _children(element, {"entry", "task-activities"}):
         if child.tag == "entry":
             entry = _entry_of(child)
-            if entry.name in document.entries:
+            if entry.name in taken:
                 raise child.place.error(f"there are two entries {entry.name!r}", cure="rename one")
+            taken.add(entry.name)
             task.entries[entry.name] = entry
     for child in element.all("task-activities"):
         _add_activities(task, child)
@@ -163,9 +165,9 @@ def _entry_of(element: Element) -> Entry:
 def _activity_of(element: Element, more: Collection[str]) -> Activity:
     _check_attributes(
         element,
-        {"name", "host-demand-mean", "host-demand-cvsq", "think-time", "call-order", *more},
-        max_service_time="0",
-    )
+        {"name", "host-demand-mean", "host-demand-cvsq", "think-time", "call-order", *more,
+         "max-service-time"},  # a limit whose excess is a result
+    )  # fmt: skip
     place, given = element.place, element.attributes
     order = given.get("call-order", "STOCHASTIC")
     if order not in {"STOCHASTIC", "DETERMINISTIC"}:
