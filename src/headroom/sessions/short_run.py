@@ -33,8 +33,10 @@ def short_run(model: Model) -> tuple[dict[str, Simulated], int]:
     --------
     >>> from headroom.systems.model import library
     >>> found, completions = short_run(library.mm1(utilization=0.5))
-    >>> completions, sorted(found)
+    >>> completions, sorted(name for name in found if "." not in name)
     (100000, ['response_s_mean', 'response_s_p50', 'response_s_p95', 'throughput'])
+    >>> round(found["station.server.utilization"].value, 2)
+    0.5
     >>> found["throughput"].low < 50.0 < found["throughput"].high
     True
     """
