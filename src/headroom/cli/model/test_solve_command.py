@@ -66,6 +66,15 @@ def test_files_of_other_tools_are_solved_by_their_names(
     assert "pool.look.utilization" not in simulated  # it only counts
 
 
+def test_an_error_of_a_layered_model_has_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ring.lqn").write_text(LAYERED.format(buy="0.5 -1\ny buy look 1 -1 y look buy 1"))
+    answer = CliRunner().invoke(app, ["solve", "ring.lqn"])
+    assert answer.stderr.startswith("headroom: error: ring.lqn:4: programs call themselves")
+
+
 def solutions(*arguments: str) -> list[dict[str, Any]]:
     document = json.loads(said(*arguments, "--json"))
     assert document["kind"] == "solutions"
