@@ -10,6 +10,7 @@ from headroom.lqn.build import model_of
 from headroom.lqn.document import check
 from headroom.lqn.reached import drop_idle
 from headroom.simulation import Model
+from headroom.simulation.checks.check import check_model
 
 
 def read_lqn(path: str | Path) -> Model:
@@ -64,4 +65,6 @@ def read_lqn(path: str | Path) -> Model:
         document = text_in.document_of(text, shown)
     check(document)
     drop_idle(document)
-    return model_of(document)
+    model = model_of(document)
+    check_model(model)
+    return model
