@@ -6,6 +6,8 @@ the first phase lets the caller continue. A demand is divided into slices betwee
 lqsim does it.
 """
 
+from itertools import pairwise
+
 from headroom.jmt.place import put, standing_at
 from headroom.lqn.document import SAME, Activity, Call, Document, Entry, Task
 from headroom.lqn.graph_in import Graph
@@ -26,6 +28,8 @@ from headroom.simulation.language.stations import COUNTING
 
 SMALL_MEAN = 1e-4
 """A unit is too large for times shorter than this part of it: clocks count in steps of 1e-9."""
+LONG_MEAN = 1e5
+"""A unit is too small for times longer than this: clocks count up to 1.8e10."""
 _UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "ps")
 _PRIORITIES = {"priority", "priority_preempt"}
 
@@ -291,7 +295,7 @@ def _next_to_run(document: Document) -> dict[str, set[str]]:
 
 
 def _unit_for(document: Document) -> TimeUnit:
-    """Return the largest unit in which no mean time is tiny."""
+    """Return the largest unit in which no mean time is tiny, or the last one for the longest."""
     times = [task.think for task in document.tasks.values()]
     for task in document.tasks.values():
         speed = document.processors[task.processor].speed
@@ -300,7 +304,9 @@ def _unit_for(document: Document) -> TimeUnit:
             times += [one.think, one.demand / speed / (calls + 1)]
         times += [1 / entry.arrival_rate for entry in task.entries.values() if entry.arrival_rate]
     shortest = min((time for time in times if time > 0), default=1.0)
-    for unit in _UNITS:
-        if shortest >= SMALL_MEAN * SECONDS_PER_UNIT[unit]:
+    longest = max(times, default=1.0)
+    for unit, smaller in pairwise(_UNITS):
+        is_long = longest > LONG_MEAN * SECONDS_PER_UNIT[smaller]
+        if is_long or shortest >= SMALL_MEAN * SECONDS_PER_UNIT[unit]:
             return unit
     return _UNITS[-1]

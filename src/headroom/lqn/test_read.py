@@ -179,6 +179,8 @@ def test_messages_of_the_model_speak_of_the_file(read: Callable[..., Model]) -> 
 def test_short_times_are_counted_in_a_smaller_unit(read: Callable[..., Model]) -> None:
     model = read(TEXT.replace("s log 0.02", "s log 0.00002"))
     assert model.time_unit == "ms"
+    long = TEXT.replace("s log 0.02", "s log 0.00002").replace("desk z 2", "desk z 20000")
+    assert read(long).time_unit == "s"  # runs would pass the end of a clock of milliseconds
     assert expected_visits(model).demands["users"]["desk"] == pytest.approx(500.0)
 
 
