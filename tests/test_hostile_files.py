@@ -34,6 +34,9 @@ COMMANDS = {
     "study.toml": ["run {}", "show {}", "export {}"],
     "reads.fio": ["init {}.study --from {}"],
     "queue.jsimg": ["solve {}"],
+    "queue.jmva": ["solve {}"],
+    "queue.lqn": ["solve {}"],
+    "queue.lqnx": ["solve {}"],
     "report.html": ["load {}"],
 }
 """Names of files, and the commands that are given them; to load is a function of Python."""
@@ -95,6 +98,8 @@ def sample(name: str) -> bytes:
         return b"[reads]\nrw=randread\nsize=1g\nruntime=10\ntime_based\n"
     if name == "queue.jsimg":
         return jsimg_text(library.mm1()).encode()
+    if name in LAYERED:
+        return LAYERED[name]
     sound = {
         "result.json": Path(__file__).parent / "data/audit/sound/fio.json",
         "study.toml": Path("mine/study.toml"),
@@ -102,6 +107,17 @@ def sample(name: str) -> bytes:
     return sound.get(name, Path("mine/results") / name).read_bytes()
 
 
+LAYERED = {
+    "queue.lqn": b"P 1 p cpu f -1 T 1 t jobs n run -1 cpu -1 E 1 a run 0.5 s run 1 -1 -1",
+    "queue.lqnx": b"""<lqn-model><processor name="cpu"><task name="jobs">
+<entry name="run" type="PH1PH2" open-arrival-rate="0.5"><entry-phase-activities>
+<activity name="run_1" phase="1" host-demand-mean="1"/>
+</entry-phase-activities></entry></task></processor></lqn-model>""",
+    "queue.jmva": b"""<model><parameters><classes><openclass name="jobs" rate="0.5"/></classes>
+<stations><listation name="cpu"><servicetimes><servicetime customerclass="jobs">1</servicetime>
+</servicetimes></listation></stations></parameters></model>""",
+}
+"""Models of other tools, small ones: an M/M/1 queue."""
 NESTED = b"[" * 400 + b"]" * 400
 NASTY: dict[str, Callable[[bytes], bytes]] = {
     "brackets": lambda _: b"[" * 200_000,
@@ -121,7 +137,7 @@ NASTY: dict[str, Callable[[bytes], bytes]] = {
 def test_nasty_content_is_refused(name: str, nasty: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(NASTY[nasty](sample(name)))
-    is_known = name in {"reads.fio", "queue.jsimg", "report.html"}  # without such content
+    is_known = name in {"reads.fio", "queue.jsimg", "report.html", *LAYERED}  # without such content
     assert set(exit_codes(path)) <= REFUSED | ({ExitCode.DONE} if is_known else set())
 
 

@@ -72,11 +72,11 @@ def model_of(root: Element) -> Model:
     """Return the model of the root element of a file."""
     document = document_of(root)
     model = _Reading(document, "s").model
-    unit = _unit_for(model)
+    unit = unit_for(model)
     return model if unit == "s" else _Reading(document, unit).model
 
 
-def _unit_for(model: Model) -> TimeUnit:
+def unit_for(model: Model) -> TimeUnit:
     """Return the largest unit in which no mean time of a model of seconds is tiny."""
     laws = [class_.law for class_ in model.classes.values()]
     for program in model.programs.values():

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from headroom.jmt.document import Document, JmtNode, UserClass
-from headroom.jmt.laws_in import number, whole
+from headroom.jmt.laws_in import number, service_law, whole
 from headroom.jmt.place import Place
 from headroom.jmt.xml_tree import Element
 from headroom.simulation.language.blocks import Policy
@@ -44,12 +44,15 @@ def routing_of(document: Document, node: JmtNode, user_class: UserClass) -> Rout
             policy = "shortest_queue"
         case "PowerOfKRoutingStrategy":
             policy = _power_of_k(_given(element), node, len(targets))
+        case "FastestServiceRoutingStrategy":
+            fastest = _fastest(document, node, user_class, targets, place)
+            return Routing("probability", ((fastest, 1.0),), place)
         case _:
             raise place.error(
                 f"node {node.name!r} routes class {user_class.name!r} by {kind}, which has no "
                 "counterpart",
-                cure="choose random, probabilities, round robin, join the shortest queue, or "
-                "power of k with k = 2",
+                cure="choose random, probabilities, round robin, join the shortest queue, "
+                "power of k with k = 2, or fastest service",
             )
     return Routing("probability" if len(targets) == 1 else policy, equal, place)
 
@@ -123,6 +126,32 @@ def _refuse_unless_one(total: float, place: Place, node: str, class_name: str) -
             f"the probabilities of class {class_name!r} at node {node!r} sum to {total:g}, not 1",
             cure="correct the probabilities",
         )
+
+
+def _fastest(
+    document: Document, node: JmtNode, user_class: UserClass, targets: list[str], place: Place
+) -> str:
+    """Return the target with the least mean service time, which JMT learns in its run."""
+    means: dict[str, float] = {}
+    for name in targets:
+        target = document.nodes[name]
+        strategy = target.of_class("ServiceStrategy", user_class.name)
+        if target.server not in {"Server", "Delay"} or strategy is None:
+            raise place.error(
+                f"node {node.name!r} routes class {user_class.name!r} to the fastest service, and "
+                f"the time at {name!r} is not known or depends on the load",
+                cure="choose among queues and delays whose servers are not shared",
+            )
+        what = f"the service time of class {user_class.name!r} at node {name!r}"
+        means[name] = service_law(strategy, what).mean
+    fastest = min(means, key=lambda name: means[name])
+    if sum(mean == means[fastest] for mean in means.values()) > 1:
+        raise place.error(
+            f"node {node.name!r} routes class {user_class.name!r} to the fastest of equally fast "
+            "services",
+            cure="choose random routing, or join the shortest queue",
+        )
+    return fastest
 
 
 def _power_of_k(strategy: Element, node: JmtNode, targets: int) -> Policy:

@@ -241,6 +241,19 @@ def test_each_routing_strategy_is_a_policy(
     assert data(found) == data(model)
 
 
+def test_the_fastest_service_is_that_of_the_least_mean(read: Callable[..., Model]) -> None:
+    fast, slow = {"jobs": jmt.exponential(4)}, {"jobs": ONE}
+    found = read(
+        jmt.opened("jobs"),
+        jmt.source("Source", slow, jobs=jmt.strategy("FastestServiceRoutingStrategy")),
+        jmt.queue("a", slow),
+        jmt.queue("b", fast),
+        jmt.sink(),
+        ways="Source > a > Sink, Source > b > Sink",
+    )
+    assert expected_visits(found).demands["jobs"] == pytest.approx({"b": 0.25})
+
+
 def test_a_fork_sends_a_job_along_each_link_to_its_join(read: Callable[..., Model]) -> None:
     laws = {"jobs": ONE}
     partial = jmt.sub(

@@ -105,6 +105,12 @@ WITHOUT_COUNTERPART: dict[str, tuple[str, str]] = {
         cpu(jobs=jmt.strategy("ShortestResponseTimeRoutingStrategy")),
         "by ShortestResponseTimeRoutingStrategy",
     ),
+    "equally fast services": (
+        opened(jmt.passing("R", ["jobs"], jobs=jmt.strategy("FastestServiceRoutingStrategy")),
+               jmt.queue("a", LAWS), jmt.queue("b", LAWS),
+               ways="Source > R > a > Sink, R > b > Sink"),
+        "equally fast services",
+    ),
     "disabled routing": (cpu(jobs=jmt.strategy("DisabledRoutingStrategy")), "cannot leave it"),
     "queues of unequal servers": (
         opened(jmt.passing("R", ["jobs"], jobs=jmt.strategy("ShortestQueueLengthRoutingStrategy")),

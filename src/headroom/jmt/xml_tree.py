@@ -82,7 +82,7 @@ def parse(content: bytes, file: str) -> Element:
     except (expat.ExpatError, LookupError, ValueError) as error:
         line = getattr(error, "lineno", 1)
         raise Place(file, line).error(
-            f"this is not well-formed XML: {error}", cure="save the model again in JMT"
+            f"this is not well-formed XML: {error}", cure="save the model again"
         ) from error
     return builder.root
 
@@ -103,7 +103,7 @@ class _Builder:
         place = Place(self.file, self.parser.CurrentLineNumber)
         if len(self._open) >= DEEPEST:
             raise place.error(
-                f"elements are nested deeper than {DEEPEST}", cure="save the model again in JMT"
+                f"elements are nested deeper than {DEEPEST}", cure="save the model again"
             )
         element = Element(tag, attributes, place)
         if self._open:
@@ -120,6 +120,6 @@ class _Builder:
 
     def _doctype(self, *_declared: object) -> None:
         raise Place(self.file, self.parser.CurrentLineNumber).error(
-            "the file declares a document type, which models of JMT do not have",
+            "the file declares a document type, which models do not have",
             cure="delete the <!DOCTYPE ...>",
         )

@@ -8,11 +8,13 @@ import numpy as np
 
 from headroom.analysis.run.distributions import Bins, percentiles
 from headroom.analysis.run.meanless import has_no_mean
+from headroom.analysis.run.summaries import POOL_RATIOS, STATION_RATIOS, quotients
 from headroom.analysis.statistics.intervals import mean_interval
 from headroom.experiment.protocol.run import FloatArray, Run
 from headroom.report.terminal.solved import SIMULATED_RUNS, Simulated
-from headroom.simulation import Model
+from headroom.simulation import Model, Pool, SimulationResult, Station
 from headroom.simulation.checks.existence import endless, meanless_rows
+from headroom.simulation.language.stations import COUNTING
 from headroom.simulation.runs.run import ReadyModel, ready, run_ready
 
 EVENTS = 6_000_000
@@ -31,8 +33,10 @@ def short_run(model: Model) -> tuple[dict[str, Simulated], int]:
     --------
     >>> from headroom.systems.model import library
     >>> found, completions = short_run(library.mm1(utilization=0.5))
-    >>> completions, sorted(found)
+    >>> completions, sorted(name for name in found if "." not in name)
     (100000, ['response_s_mean', 'response_s_p50', 'response_s_p95', 'throughput'])
+    >>> round(found["station.server.utilization"].value, 2)
+    0.5
     >>> found["throughput"].low < 50.0 < found["throughput"].high
     True
     """
@@ -76,6 +80,36 @@ def _values(once: ReadyModel, seed: int, completions: int) -> dict[str, float]:
         bins = Bins(one.bin_low, one.bin_high, np.asarray(counts, dtype=np.float64))
         shown = percentiles(bins, _PERCENTS) if bins.total else []
         found |= {f"{owner}response_s_p{p}": v for p, v in zip(_PERCENTS, shown, strict=False)}
+    return found | (_resources(result, start, length_s) if _is_steady(once.model) else {})
+
+
+def _is_steady(model: Model) -> bool:
+    """Return whether stations and pools keep their capacity."""
+    parts: list[Station | Pool] = [*model.stations.values(), *model.pools.values()]
+    return not (model.controllers or model.breakdowns_of or any(one.schedules for one in parts))
+
+
+def _resources(result: SimulationResult, start: int, length_s: float) -> dict[str, float]:
+    """Return utilizations, rates and times of stations and pools; a token serves while it is held.
+
+    Where jobs leave a line, times are left out.
+    """
+    found: dict[str, float] = {}
+    pools = POOL_RATIOS | {"service_s_mean": ("held_s", "grant_count")}
+    tables = (("station", result.stations, STATION_RATIOS), ("pool", result.pools, pools))
+    for kind, table, ratios in tables:
+        gained = {name: np.asarray(column[-1] - column[start], dtype=np.float64)
+                  for name, column in table.columns.items()}  # fmt: skip
+        if not table.names or gained["abandon_count"].any():
+            continue
+        capacity = np.asarray(table.capacity, dtype=np.float64)
+        capacity = np.where(capacity < COUNTING, capacity, np.inf)
+        for metric, column in quotients(
+            ratios, gained, capacity=capacity, length_s=length_s
+        ).items():
+            found |= {f"{kind}.{name}.{metric}": float(value)
+                      for name, value in zip(table.names, column, strict=True)
+                      if np.isfinite(value)}  # fmt: skip
     return found
 
 

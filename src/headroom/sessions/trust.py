@@ -21,7 +21,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol.registry import find_system
 from headroom.experiment.study.file.shipped import FOLDER
-from headroom.experiment.study.file.short_keys import JMT_SUFFIXES
+from headroom.experiment.study.file.short_keys import FILE_SUFFIXES
 from headroom.experiment.study.file.study_file import LoadedStudy, load_study
 from headroom.experiment.study.paths import RESULTS_FOLDER
 
@@ -151,7 +151,7 @@ def _code_in(table: Mapping[str, Any]) -> object:
     if key is None:
         return dict(table)
     file = table.get(key)
-    is_data = not file or Path(str(file)).suffix.lower() in JMT_SUFFIXES
+    is_data = not file or Path(str(file)).suffix.lower() in FILE_SUFFIXES
     return None if is_data else {key: file}
 
 

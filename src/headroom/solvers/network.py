@@ -18,7 +18,7 @@ from headroom.simulation.checks.parsed import parse_model
 from headroom.simulation.checks.structure import Body
 from headroom.simulation.language import classes as simulated
 from headroom.simulation.language.model import SECONDS_PER_UNIT
-from headroom.simulation.language.stations import Breakdown
+from headroom.simulation.language.stations import COUNTING, Breakdown
 from headroom.solvers.arrivals import Arrivals, arrivals_of
 from headroom.solvers.errors import SolverError
 from headroom.solvers.exact.closed import FloatArray
@@ -424,6 +424,7 @@ def _binding_pools(model: Model, classes: Sequence[JobClass]) -> dict[str, int]:
     for name, pool in model.pools.items():
         users = [class_ for class_ in classes if name in class_.holds]
         most = sum(user.population * user.holds[name].most_tokens for user in users)
-        if users and (any(user.is_open for user in users) or most > pool.tokens):
+        may_lack = any(user.is_open for user in users) and pool.tokens < COUNTING
+        if users and (may_lack or most > pool.tokens):
             binding_pools[name] = pool.tokens
     return binding_pools

@@ -16,6 +16,7 @@ from headroom.simulation import (
     discrete,
     erlang,
     exponential,
+    geometric,
     hyperexponential,
     simulate,
 )
@@ -40,6 +41,18 @@ def closed_model(build: Callable[[Model], None], *, jobs: int = 5, think: float 
     program = next(iter(model.programs.values()))
     model.closed_class("users", program, population=jobs, think=exponential(think))
     return model
+
+
+@pytest.mark.parametrize("mean", [0.3, 0.5, 1.5])
+def test_a_geometric_loop_from_zero_has_its_mean_number_of_rounds(mean: float) -> None:
+    """A mean below 1 was counted as one round."""
+    model = Model("calls", time_unit="s")
+    program = model.program("call")
+    program.use(model.station("client", discipline="infinite"), exponential(1))
+    with program.loop(geometric(mean, low=0)):
+        program.use(model.station("server"), exponential(1))
+    model.closed_class("one", program, population=1, start="ready")
+    assert solve(model).classes[0].response_s == pytest.approx(1 + mean)
 
 
 def test_a_loop_a_branch_and_a_call_give_the_visits_that_arithmetic_says() -> None:

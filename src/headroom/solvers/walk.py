@@ -351,7 +351,7 @@ class Walk:
         rounds = self._moments(node, node.count).mean
         if not rounds > 0:
             return flow
-        entered = _share_entered(node.count)
+        entered = min(_share_entered(node.count), rounds)
         before = self.attributes
         last: Flow = yield self._sequence(node.body, _scaled(flow, entered))
         skipped = _scaled(flow, 1.0 - entered)
@@ -551,6 +551,8 @@ def _share_entered(count: Amount) -> float:
     """Return the probability that a loop is entered at all."""
     parameters = dict(count.parameters) if isinstance(count, Distribution) else {}
     values: Any = parameters.get("values")
+    if isinstance(count, Distribution) and count.kind == "geometric" and not parameters["low"]:
+        return count.mean / (1.0 + count.mean)
     if values is None:
         return 1.0
     weights: Any = parameters.get("weights") or [1.0] * len(values)

@@ -35,7 +35,8 @@ Name: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A registered model, a model file.py (or file.py:function), or a file.jsimg of JMT.",
+        help="A registered model, a model file.py (or file.py:function), or a file of JMT (.jsimg, "
+        ".jmva) or lqns (.lqnx, .lqn).",
     ),
 ]
 Settings: TypeAlias = Annotated[

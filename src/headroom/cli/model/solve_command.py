@@ -19,8 +19,8 @@ def solve(
         str,
         typer.Argument(
             metavar="MODEL|STUDY",
-            help="A registered model, a model file.py (or file.py:function), a file.jsimg of "
-            "JMT, or a study.",
+            help="A registered model, a model file.py (or file.py:function), a file of JMT "
+            "(.jsimg, .jmva) or lqns (.lqnx, .lqn), or a study.",
         ),
     ],
     *,

@@ -35,6 +35,46 @@ def said(*arguments: str) -> str:
     return answer.stdout
 
 
+LAYERED = """P 2 p desk i p cpu s 0 -1
+T 2 t users r browse -1 desk m 3 t web n look buy -1 cpu -1
+E 3 s browse 4 -1 y browse look 0.5 -1 y browse buy 0.5 -1 s look 1 -1 s buy {buy} -1 -1
+"""
+MVA = """<model><parameters>
+<classes><closedclass name="users" population="3"/></classes><stations>
+<delaystation name="desk"><servicetimes><servicetime customerclass="users">4</servicetime>
+</servicetimes></delaystation>
+<listation name="cpu"><servicetimes><servicetime customerclass="users">1</servicetime>
+</servicetimes></listation></stations>
+<ReferenceStation><Class name="users" refStation="desk"/></ReferenceStation>
+</parameters></model>"""
+
+
+def test_files_of_other_tools_are_solved_by_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Oracle: 3 users who think 4 s at one server of 1 s: M/M/1//3."""
+    monkeypatch.chdir(tmp_path)
+    exact = pytest.approx(1 - 1 / (1 + 3 / 4 + 6 / 16 + 6 / 64), rel=1e-6)
+    Path("shop.jmva").write_text(MVA)
+    assert solutions("shop.jmva")[0]["forecast"]["values"]["throughput"] == exact
+    assert "class.users.population" in said("shop.jmva", "--set", "class.users.population=3,6")
+    Path("shop.lqn").write_text(LAYERED.format(buy="0.5 0.5"))
+    (point,) = solutions("shop.lqn")
+    simulated = {name: one["value"] for name, one in point["simulated"].items()}
+    assert simulated["pool.look.throughput"] == pytest.approx(simulated["throughput"] / 2, rel=0.02)
+    assert simulated["pool.look.service_s_mean"] == pytest.approx(1.0, rel=0.02)
+    assert "pool.look.utilization" not in simulated  # it only counts
+
+
+def test_an_error_of_a_layered_model_has_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ring.lqn").write_text(LAYERED.format(buy="0.5 -1\ny buy look 1 -1 y look buy 1"))
+    answer = CliRunner().invoke(app, ["solve", "ring.lqn"])
+    assert answer.stderr.startswith("headroom: error: ring.lqn:4: programs call themselves")
+
+
 def solutions(*arguments: str) -> list[dict[str, Any]]:
     document = json.loads(said(*arguments, "--json"))
     assert document["kind"] == "solutions"

@@ -28,6 +28,7 @@ _STATION_METRICS = {
     "utilization": "1",
     "throughput": "1/s",
     "wait_s_mean": "s",
+    "service_s_mean": "s",
     "response_s_mean": "s",
     "queue_len_mean": "1",
 }
@@ -136,7 +137,10 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         for metric, value in forecast.values.items()
         if not metric.startswith(_RESOURCES) and (len(own) > 1 or "." not in metric)
     }
-    whole = {metric: one.value for metric, one in point.simulated.items()} | whole
+    simulated = {metric: one.value for metric, one in point.simulated.items()}
+    whole = {
+        metric: value for metric, value in simulated.items() if not metric.startswith(_RESOURCES)
+    } | whole
     if whole:
         cells = [
             _with_interval(metric, point.simulated[metric])
@@ -147,7 +151,7 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         names = list(map(title_metric, whole))
         screen.table([Column("Metric", names), Column("Value", cells)])
     for kind in _RESOURCES:
-        _render_resources(kind, forecast.values, screen)
+        _render_resources(kind, {**simulated, **forecast.values}, screen)
 
 
 def _simulated_words(point: SolvedPoint) -> str:

@@ -32,6 +32,8 @@ BY_POSITION: frozenset[str] = frozenset({"elevator", "elevator_two_way", "neares
 WhenFull: TypeAlias = Literal["block", "reject"]
 BreakdownUnit: TypeAlias = Literal["all", "each"]
 PoolOrder: TypeAlias = Literal["fcfs", "priority"]
+COUNTING = 1_000_000
+"""Tokens from which on a pool never runs out, and only counts what holds them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ GROUP = "headroom.models"
 SLOW_S = 10.0
 """Seconds after which a model function that has not returned is named."""
 
-_PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
+_PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*|jmva|lqnx?):\d+: ")
 """A message that begins with its location: the builder knows the line of each step."""
 
 

@@ -26,8 +26,8 @@ from headroom.systems.model.asked import asked_metrics, waits_of
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.intervals import IntervalPlan, interval_plan, unreached_remark
-from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
 from headroom.systems.model.metrics import MAKESPAN, metrics_of, windowed_metrics
+from headroom.systems.model.model_file import is_model_file, model_file, parameters_of_file
 from headroom.systems.model.nature import (
     is_before_last_change,
     missing_end,
@@ -66,7 +66,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """`[experiment.system]` of a simulation model: `file` with `function`, or `model`."""
 
     file: str = ""
-    """Python file or file of JMT (.jsimg), relative to the study's folder."""
+    """Python file, or file of another tool (.jsimg, .jmva, .lqnx); relative to the study."""
     function: str = ""
     """Function of that file that returns the model; empty: `build`."""
     model: str = ""
@@ -125,8 +125,8 @@ class ModelSystem:
         if not isinstance(setup, ModelSetup):
             raise TypeError(f"a ModelSetup is needed, not {type(setup).__name__}")
         _check(setup)
-        if is_jmt_file(setup.file):
-            read = jmt_file(base / setup.file)
+        if is_model_file(setup.file):
+            read = model_file(base / setup.file)
             return cls(setup, read, parameters_of_file(read))
         if not setup.file:
             function = registered_function(setup.model)
@@ -383,7 +383,7 @@ def _check(setup: ModelSetup) -> None:
             f"function = {setup.function!r} belongs to a file, but a registered model is named",
             cure="remove function, or write file = ...",
         )
-    if setup.function and is_jmt_file(setup.file):
+    if setup.function and is_model_file(setup.file):
         raise StudyError(
             f"function = {setup.function!r} needs a Python file, but file = {setup.file!r}",
             cure="remove function",

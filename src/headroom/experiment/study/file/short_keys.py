@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-JMT_SUFFIXES = frozenset({".jsimg", ".jsimgw", ".jsimw", ".jsim"})
-"""How files of JMT end; other files that hold a model are Python."""
+FILE_SUFFIXES = frozenset({".jsimg", ".jsimgw", ".jsimw", ".jsim", ".jmva", ".lqnx", ".lqn"})
+"""How files of other tools end; other files that hold a model are Python."""
 ENDS = ("completions", "time_s")
 """Keys of an experiment that are those of its system."""
 
@@ -25,7 +25,7 @@ def model_setup(name: str) -> dict[str, Any]:
     ({'file': 'shop.py', 'function': 'build'}, {'file': 'shop.jsimg'}, {'model': 'mm1'})
     """
     file, sign, function = name.partition(":")
-    if Path(name).suffix.lower() in JMT_SUFFIXES:
+    if Path(name).suffix.lower() in FILE_SUFFIXES:
         return {"file": name}
     if file.endswith(".py"):
         return {"file": file, **({"function": function} if sign else {})}

@@ -1,4 +1,4 @@
-"""JMT models as model functions: a file, and the parameters that a study may vary.
+"""Files of JMT, JMVA and lqns as model functions: a file, and the parameters that a study may vary.
 
 Invariant: a study can vary only what the file states itself: populations, arrival rates, servers,
 tokens.
@@ -12,13 +12,23 @@ from typing import Any
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, Value
-from headroom.jmt import SUFFIXES, read_jsimg
+from headroom.jmt import SUFFIXES, read_jmva, read_jsimg
+from headroom.lqn import SUFFIXES as LAYERED
+from headroom.lqn import read_lqn
 from headroom.simulation import Model
+from headroom.simulation.language.stations import COUNTING
 from headroom.simulation.laws.arrivals import mmpp
+
+READERS: Mapping[str, Callable[[Path], Model]] = {
+    ".jmva": read_jmva,
+    **dict.fromkeys(SUFFIXES, read_jsimg),
+    **dict.fromkeys(LAYERED, read_lqn),
+}
+"""How the name of a file ends -> what reads it."""
 
 
 @dataclass(frozen=True, slots=True)
-class JmtFile:
+class ModelFile:
     """A model that was read from a file; calling it gives the model with other numbers.
 
     Parameters
@@ -47,19 +57,19 @@ class JmtFile:
         return model
 
 
-def is_jmt_file(name: str) -> bool:
-    """Return whether a name is that of a file of JMT.
+def is_model_file(name: str) -> bool:
+    """Return whether a name is that of a file of another tool.
 
     Examples
     --------
-    >>> is_jmt_file("shop.jsimg"), is_jmt_file("shop.py")
-    (True, False)
+    >>> is_model_file("shop.jsimg"), is_model_file("shop.lqnx"), is_model_file("shop.py")
+    (True, True, False)
     """
-    return name.lower().endswith(SUFFIXES)
+    return Path(name).suffix.lower() in READERS
 
 
-def jmt_file(path: Path) -> JmtFile:
-    """Return the model of a file of JMT.
+def model_file(path: Path) -> ModelFile:
+    """Return the model of a file of another tool.
 
     Raises
     ------
@@ -69,16 +79,16 @@ def jmt_file(path: Path) -> JmtFile:
         The file is wrong, or has something without a counterpart; with its line.
     """
     if not path.is_file():
-        near = sorted(file.name for file in path.parent.glob("*") if is_jmt_file(file.name))
+        near = sorted(file.name for file in path.parent.glob("*") if is_model_file(file.name))
         cure = suggestion(path.name, near) if near else "write it, or correct the name"
         raise StudyError(f"model file {path} not found", cure=cure)
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    return JmtFile(shown, read_jsimg(shown))
+    return ModelFile(shown, READERS[shown.suffix.lower()](shown))
 
 
-def parameters_of_file(function: JmtFile) -> tuple[Parameter, ...]:
-    """Return the parameters to vary: populations, arrival rates, servers, tokens of regions."""
+def parameters_of_file(function: ModelFile) -> tuple[Parameter, ...]:
+    """Return the parameters to vary: populations, arrival rates, servers, tokens of pools."""
     model, source = function.model, f"assumed: {function.path.name}"
     parameters = []
     for name, job in model.classes.items():
@@ -93,7 +103,8 @@ def parameters_of_file(function: JmtFile) -> tuple[Parameter, ...]:
         if station.discipline != "infinite":
             parameters.append(_count(f"station.{name}.servers", station.servers, source, "servers"))
     for name, pool in model.pools.items():
-        parameters.append(_count(f"pool.{name}.tokens", pool.tokens, source, "jobs in the region"))
+        if pool.tokens < COUNTING:
+            parameters.append(_count(f"pool.{name}.tokens", pool.tokens, source, "tokens"))
     return tuple(parameters)
 
 
