@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, TypeAlias, get_args, get_type_hints
 
+from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from headroom.cli.app import app, command_names, load
@@ -64,12 +65,17 @@ def command_line() -> str:
 
 def _commands() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield each command with its full name, those of groups after the others."""
-    loaded = {name: load(name).registered_commands for name in command_names()}
-    for name, commands in sorted(loaded.items(), key=lambda item: len(item[1]) > 1):
-        for command in commands:
+    loaded = {name: load(name) for name in command_names()}
+    for name, found in sorted(loaded.items(), key=lambda item: _is_group(item[1])):
+        for command in found.registered_commands:
             if command.name and command.callback:
-                full = name if len(commands) == 1 else f"{name} {command.name}"
+                full = f"{name} {command.name}" if _is_group(found) else name
                 yield full, command.callback
+
+
+def _is_group(found: Typer) -> bool:
+    """Return whether a command has others below it: one with a callback has, even a single one."""
+    return len(found.registered_commands) > 1 or found.registered_callback is not None
 
 
 def _rows_of(function: Callable[..., Any]) -> tuple[list[Row], list[Row]]:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from headroom.cli import session
 from headroom.cli.app import _known_system_error, _line, app, command_names, load
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
+from scripts.reference.command_line import command_line
 
 
 def invoke(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
@@ -154,3 +156,13 @@ def test_an_option_about_a_limit_is_not_ignored_without_one(words: tuple[str, st
     answer = CliRunner().invoke(app, ["show", "somewhere", *words])
     assert answer.exit_code == ExitCode.USAGE
     assert f"{words[0]} is about a limit, and there is no --limit" in answer.stderr
+
+
+def test_the_reference_lists_commands_as_they_are_called() -> None:
+    """Cause: it listed `headroom records`, whose only command is `records advise`."""
+    headings = re.findall(r"^## headroom (.+)$", command_line(), re.MULTILINE)
+    assert "records advise" in headings
+    for words in headings:
+        answer = CliRunner().invoke(app, [*words.split(), "--help"])
+        assert answer.exit_code == 0, words
+        assert "COMMAND [ARGS]" not in answer.stdout, words

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -158,6 +159,8 @@ class Keeper:
         _, service = self._running.pop(name, (None, None))
         if service is not None:
             service.stop()
+            # Hundreds of replications would fill the disk with files of servers that are gone.
+            shutil.rmtree(service.place.folder, ignore_errors=True)
 
     def _started(self, table: ServiceTable, fill: Fill, words: Mapping[str, str]) -> Service:
         for _ in range(_PORT_TRIES):

@@ -57,11 +57,14 @@ class TransactionsSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 @dataclass(slots=True)
 class _Session:
-    """What replications share: the server, and the databases that were loaded."""
+    """What replications share: a server of each product, and the databases that were loaded.
 
-    keeper: Keeper = field(default_factory=Keeper)
+    All servers live as long as the session: points of several products alternate, and a server
+    that is started again has to load again.
+    """
+
     folder: OwnFolder | None = None
-    databases: Databases | None = None
+    databases: dict[str, Databases] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,11 @@ class TransactionsSystem(FromDeclaration):
 
     def close_session(self) -> tuple[str, ...]:
         """End the server; loaded databases of a user's own server stay, the last copy goes."""
-        databases, self.session.databases = self.session.databases, None
-        if databases is not None and databases.server is not None:
-            databases.drop(databases.server.target())
-        self.session.keeper.close()
+        for databases in self.session.databases.values():
+            if databases.server is not None:
+                databases.drop(databases.server.target())
+            databases.keeper.close()
+        self.session.databases.clear()
         folder, self.session.folder = self.session.folder, None
         if folder is not None:
             folder.remove()
@@ -160,9 +164,10 @@ class TransactionsSystem(FromDeclaration):
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the point cannot be run."""
-        keeper = self.session.keeper
+        databases = self._databases(Asked.of(config).product)
+        keeper = databases.keeper
         measuring = Measuring(
-            databases=self._databases(),
+            databases=databases,
             observe=ObserveTable(interval_s=self.setup.observe_s),
             seconds=self.setup.seconds,
             warm_up_s=self.setup.warm_up_s,
@@ -173,24 +178,24 @@ class TransactionsSystem(FromDeclaration):
         busy_s = keeper.busy_s_since(before_s)
         return replace(run, counters={**run.counters, SERVICES_BUSY: busy_s})
 
-    def _databases(self) -> Databases:
+    def _databases(self, product: str) -> Databases:
         session = self.session
-        if session.databases is None:
+        if product not in session.databases:
             setup = self.setup
             own = Server(
                 url=setup.url, password_file=setup.password_file, tls_roots=setup.tls_roots
             )
-            session.folder = make_folder(
+            session.folder = session.folder or make_folder(
                 Path(tempfile.gettempdir()), state=services_state(), prefix="headroom-services-"
             )
-            session.databases = Databases(
-                keeper=session.keeper,
+            session.databases[product] = Databases(
+                keeper=Keeper(),
                 folder=session.folder.path / POOL,
                 server=own if setup.url else None,
                 settings=setup.settings,
                 seed=setup.rows_seed,
             )
-        return session.databases
+        return session.databases[product]
 
 
 _SHORTEST_S = 30.0

@@ -98,6 +98,18 @@ def test_a_quota_holds_back_the_server_and_not_its_loading(system: TransactionsS
     assert held.values["throughput"] < 0.7 * free.values["throughput"]
 
 
+def test_servers_of_several_products_stay_while_their_points_alternate(
+    system: TransactionsSystem,
+) -> None:
+    """Cause: each change of the product started a server anew, loaded, and kept the old files."""
+    servers = []
+    for product in ("postgres", "mariadb") * 2:
+        measured(system, product=product, waits=False, terminals=1)
+        servers.append(databases_of(system, product).service())
+    assert servers[:2] == servers[2:]
+    assert servers[0] is not servers[1]
+
+
 def test_a_database_that_finds_no_room_is_refused(
     system: TransactionsSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,10 +142,8 @@ def test_a_point_that_contradicts_itself_is_refused(
         system.check_point(point(system, **levels))
 
 
-def databases_of(system: TransactionsSystem) -> Databases:
-    databases = system.session.databases
-    assert databases is not None
-    return databases
+def databases_of(system: TransactionsSystem, product: str = "postgres") -> Databases:
+    return system.session.databases[product]
 
 
 @pytest.mark.parametrize("product", ["postgres", "mariadb"])
@@ -142,7 +152,7 @@ def test_no_acknowledged_order_is_lost_when_the_server_is_killed(
 ) -> None:
     config = point(system, product=product, waits=False, terminals=4)
     measured(system, product=product, waits=False, terminals=1)
-    databases = databases_of(system)
+    databases = databases_of(system, product)
     target, name = databases.copy_for(config)
     journal = tmp_path / "journal"
     job = run_job(target, name, journal, seconds=4.0)
