@@ -70,7 +70,7 @@ def _read(path: Path, text: str, wanted: str, given: Mapping[str, str]) -> Seque
         if one.problem is not None:
             print_lines(error_console(), f"note: left out: {one.problem.message}")
     if any(one.kind == "table" for one in found):
-        for line in told(text, given):
+        for line in told(text, given, only_read=True):
             print_lines(error_console(), f"note: {source}, table at {line}")
     return [one for one in found if one.problem is None]
 

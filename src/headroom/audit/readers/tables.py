@@ -250,9 +250,11 @@ def _stated(match: re.Match[str], meaning: Meaning) -> Stated | None:
     return rounded(digits, scale=scale) if scale == 1.0 else Stated.printed(digits, scale=scale)
 
 
-def told(text: str, given: Mapping[str, str]) -> Iterator[str]:
-    """Yield for each table of a text which columns are taken for what, and which are not used."""
+def told(text: str, given: Mapping[str, str], *, only_read: bool = False) -> Iterator[str]:
+    """Yield for each table of a text, or those that are read, what its columns mean."""
     for table in tables_in(text):
+        if only_read and not _is_useful(table, given):
+            continue
         found = {name: meaning_of(name, given) for name in table.names}
         used = [f"{n} = {_said(one)}" for n, one in found.items() if one and one.scale is not None]
         lost = [
