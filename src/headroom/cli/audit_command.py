@@ -11,6 +11,7 @@ import typer
 
 from headroom.audit.audit import Given, audit, named
 from headroom.audit.markdown import markdown
+from headroom.audit.readers.fields import UnknownFormatError
 from headroom.audit.readers.recognise import Read, format_names, formats, read_all, read_text_of
 from headroom.audit.readers.tables import given_columns, told
 from headroom.audit.result import Result
@@ -59,8 +60,16 @@ def read_files(
     """Return what is read of each file; report readers that fail and parts that are not read."""
     for error in () if format_name else formats()[1]:
         print_lines(error_console(), f"note: {error}")
-    given = given_columns(columns or ())
-    return [(path, _read(path, _text_of(path), format_name, given)) for path in files]
+    given, found = given_columns(columns or ()), []
+    for path in files:
+        try:
+            found.append((path, _read(path, _text_of(path), format_name, given)))
+        except UnknownFormatError:
+            # Most documents of a repository have no results: `headroom audit docs/*.md`.
+            if path.suffix != ".md":
+                raise
+            print_lines(error_console(), f"note: no result in {path}")
+    return found
 
 
 def _read(path: Path, text: str, wanted: str, given: Mapping[str, str]) -> Sequence[Read]:

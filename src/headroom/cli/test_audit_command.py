@@ -65,6 +65,17 @@ def test_an_unreadable_file_exits_with_2_and_prints_no_result() -> None:
     assert "hint: give the whole output of one of ab, " in answer.stderr
 
 
+def test_documents_without_results_are_passed_over() -> None:
+    Path("a.md").write_text("# Faster than ever\n")
+    Path("b.md").write_text("| clients | req/s | avg (ms) |\n|--|--|--|\n| 8 | 1000 | 80 |\n")
+    answer = call("audit", "a.md", "b.md")
+    assert answer.exit_code == ExitCode.CLAIMS_DIFFER
+    assert "note: no result in a.md" in answer.stderr
+    alone = call("audit", "a.md")
+    assert alone.exit_code == ExitCode.DONE
+    assert alone.stdout.startswith("Cannot be judged: ")
+
+
 def test_names_are_printed_as_they_are() -> None:
     text = 'system,clients,throughput,response_s_mean\n"[bold]é 名""x",2,100,0.5\n'
     Path("table.csv").write_text(text, encoding="utf-8")

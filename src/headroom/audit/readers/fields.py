@@ -21,6 +21,10 @@ class UnreadableError(HeadroomError):
     """A file that is not what its format says (exit code 2)."""
 
 
+class UnknownFormatError(UnreadableError):
+    """A text in which no result of a known format was found."""
+
+
 def exact(value: Any, *, scale: float = 1.0) -> Stated | None:  # noqa: ANN401 - of JSON
     """Return a number of a JSON document, exact but for its last bits; None if it is absent."""
     if value is None:

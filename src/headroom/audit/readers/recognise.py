@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headroom.audit.readers.fields import UnreadableError
+from headroom.audit.readers.fields import UnknownFormatError, UnreadableError
 from headroom.audit.readers.fio import finished
 from headroom.audit.readers.format import Format
 from headroom.audit.readers.parts import Part, of_tool, pieces, with_documents
@@ -263,7 +263,9 @@ def _numbered(found: Sequence[Read]) -> Iterator[Read]:
         yield replace(part, results=results)
 
 
-def _unknown(text: str, place: str, offered: Mapping[str, Format], wanted: str) -> UnreadableError:
+def _unknown(
+    text: str, place: str, offered: Mapping[str, Format], wanted: str
+) -> UnknownFormatError:
     reason = ""
     if text.lstrip().startswith(("{", "[")):
         try:
@@ -272,18 +274,18 @@ def _unknown(text: str, place: str, offered: Mapping[str, Format], wanted: str) 
             reason = f"not valid JSON{error.message}"
     if wanted:
         also = f" ({reason})" if reason and offered[wanted].kind == "json" else ""
-        return UnreadableError(
+        return UnknownFormatError(
             f"{place}: not a file of {wanted}{also}; expected {offered[wanted].expected}",
             cure="leave --format out to recognise the file",
         )
     also = f"; {reason}" if reason else ""
     tables = list(told(text, {}))
     if tables:
-        return UnreadableError(
+        return UnknownFormatError(
             f"{place}: no known format fits{also}; of its table, {tables[0]}",
             cure="name a rate and a time: --column NAME=throughput --column NAME=response_ms_mean",
         )
-    return UnreadableError(
+    return UnknownFormatError(
         f"{place}: no known format fits{also}",
         cure=f"give the whole output of one of {', '.join(offered)}, or a table with a header",
     )
