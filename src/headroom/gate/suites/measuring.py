@@ -1,0 +1,196 @@
+"""Measure a suite at base and head, in blocks of fresh processes in random order.
+
+A block runs the base twice and the head once. After the first look only the rows whose noise can
+hide the threshold are measured further, and only as long as that costs no more than a number of
+runs of the suite: a gate has to be cheap enough for each commit.
+
+Invariant: rows of new blocks never contain the values of earlier ones.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+import numpy as np
+
+from headroom.gate.judging import row_of_pairs
+from headroom.gate.question import Question
+from headroom.gate.result import Noise, Row
+from headroom.gate.suites.running import Suite
+from headroom.gate.suites.tool import Choice, Sample
+from headroom.gate.suites.tools import UNFILTERED
+from headroom.gate.threshold import (
+    AGAIN_TIMES,
+    MeasureAgain,
+    blocks_again,
+    is_hidden,
+    noise_of,
+)
+
+BASE, AGAIN, HEAD = "A", "A_again", "B"
+LOOKS = (8, 16, 32)
+"""Blocks after which a gate of a suite looks, while noise hides the share."""
+BUDGET_RUNS = 30
+"""Runs of the whole suite, as shortened, after which no further look begins. A tool that takes a
+tenth of its usual time then needs three times the time of one usual run."""
+
+Key = tuple[str, str]
+"""Benchmark and metric."""
+Block = Mapping[str, Mapping[Key, Sample]]
+
+
+def looks_of(question: Question) -> list[int]:
+    """Return the blocks after which a gate of a suite looks.
+
+    Examples
+    --------
+    >>> looks_of(Question()), looks_of(Question(runs=10)), looks_of(Question(max_runs=20))
+    ([8, 16, 32], [10], [8, 16, 20])
+    """
+    if question.runs:
+        return [question.runs]
+    looks = [look for look in LOOKS if look < question.max_runs]
+    return looks if len(looks) == len(LOOKS) else [*looks, question.max_runs]
+
+
+@dataclass(slots=True, kw_only=True)
+class Measuring:
+    """A suite under measurement.
+
+    Parameters
+    ----------
+    suite, folders
+        What runs, and where: of base and head.
+    metrics
+        Those that count; none: all.
+    note
+        Tells people how far it is.
+    """
+
+    suite: Suite
+    folders: Mapping[str, Path]
+    note: Callable[[str], None]
+    metrics: Sequence[str] = ()
+    seed: int = field(default_factory=lambda: secrets.randbits(32))
+    blocks: list[Block] = field(default_factory=list)
+    run_s: float = 0.0
+    """Mean time (s) of the runs of the whole suite so far."""
+    spent_s: float = 0.0
+
+    def extend(self, count: int, wanted: Sequence[str] = ()) -> None:
+        """Run further blocks, of some benchmarks if the tool can choose."""
+        names = sorted({name for block in self.blocks for name, _ in block[BASE]})
+        is_all = not wanted or self.suite.name in UNFILTERED or len(wanted) == len(names)
+        others = [name for name in names if name not in {*wanted}]
+        choice = Choice() if is_all else Choice(wanted=sorted(wanted), others=others)
+        random = np.random.default_rng([self.seed, len(self.blocks)])
+        start_s = monotonic()
+        for number in range(count):
+            block = {}
+            for place in random.permutation(3):
+                arm = (BASE, AGAIN, HEAD)[place]
+                samples = self.suite.run(self.folders[arm], choice)
+                block[arm] = {(one.name, one.metric): one for one in samples}
+            self.blocks.append(block)
+            rows = f"{len(wanted)} rows" if wanted else f"{len(block[BASE])} rows"
+            self.note(f"block {number + 1} of {count}, {rows}")
+        taken_s = monotonic() - start_s
+        self.spent_s += taken_s
+        if is_all:
+            self.run_s = taken_s / count / 3.0
+
+    def cost_s(self, count: int, wanted: Sequence[str]) -> float:
+        """Return what further blocks will take (s), if rows cost alike."""
+        names = {name for name, _ in self.blocks[0][BASE]}
+        share = 1.0 if self.suite.name in UNFILTERED else len(wanted) / max(len(names), 1)
+        return 3.0 * count * self.run_s * share
+
+    def keys(self) -> list[Key]:
+        """Return the rows of the base, in the order of its suite."""
+        found = dict.fromkeys(key for block in self.blocks for key in block[BASE])
+        return [key for key in found if not self.metrics or key[1] in self.metrics]
+
+    def new_names(self) -> list[str]:
+        """Return the benchmarks that only the head has."""
+        known = {name for name, _ in self.keys()}
+        heads = dict.fromkeys(name for block in self.blocks for name, _ in block[HEAD])
+        return [name for name in heads if name not in known]
+
+    def row(self, key: Key, blocks: Sequence[Block], other: str = HEAD) -> Row:
+        """Return the row of a benchmark in blocks that have it on both sides."""
+        pairs = [
+            (block[other][key].value, block[BASE][key].value)
+            for block in blocks
+            if key in block[BASE] and key in block[other]
+        ]
+        like = next(block[BASE][key] for block in self.blocks if key in block[BASE])
+        row = Row(
+            arm=other, base=BASE, experiment=key[0], metric=key[1], unit=like.unit,
+            better=like.better,
+        )  # fmt: skip
+        if not pairs:
+            return msgspec.structs.replace(row, doubt="missing")
+        values = np.array(pairs)
+        return row_of_pairs(values[:, 0], values[:, 1], like=row)
+
+    def noise(self, key: Key, blocks: Sequence[Block]) -> Noise:
+        """Return the base against itself."""
+        row = self.row(key, blocks, AGAIN)
+        return noise_of(row, scatter=self._scatter(key, blocks))
+
+    def _scatter(self, key: Key, blocks: Sequence[Block]) -> float | None:
+        """Return the standard deviation of the logarithm of one process, None if unknown."""
+        pairs = np.array([
+            (block[AGAIN][key].value, block[BASE][key].value)
+            for block in blocks if key in block[BASE] and key in block[AGAIN]
+        ])  # fmt: skip
+        if len(pairs) < 2 or pairs.min() <= 0.0:  # noqa: PLR2004 - a deviation needs two
+            return None
+        return float(np.std(np.diff(np.log(pairs), axis=1), ddof=1) / np.sqrt(2.0))
+
+
+def first_looks(measuring: Measuring, question: Question, threshold: float) -> int:
+    """Measure until no row can hide a regression, or it costs too much; return the blocks."""
+    wanted: list[str] = []
+    looks = looks_of(question)
+    for look in looks:
+        more = look - len(measuring.blocks)
+        if measuring.blocks and measuring.spent_s + measuring.cost_s(more, wanted) > budget_s(
+            measuring, question
+        ):
+            break
+        measuring.extend(more, wanted)
+        rows = [measuring.row(key, measuring.blocks) for key in measuring.keys()]
+        clear = {row.experiment for row in rows if not is_hidden(row, threshold)}
+        wanted = [name for name in dict.fromkeys(row.experiment for row in rows)
+                  if name not in clear]  # fmt: skip
+        if not wanted:
+            break
+    return len(measuring.blocks)
+
+
+def budget_s(measuring: Measuring, question: Question) -> float:
+    """Return the time (s) after which no further look begins."""
+    return question.max_time_s or BUDGET_RUNS * measuring.run_s
+
+
+def measure_again(measuring: Measuring, question: Question) -> MeasureAgain:
+    """Return the function that measures suspected rows again, in new blocks of them alone."""
+    threshold = question.fail_on_regression or 0.0
+    looks = looks_of(question)
+
+    def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
+        least, most = AGAIN_TIMES * looks[0], AGAIN_TIMES * looks[-1]
+        count = max(
+            blocks_again(row, level, threshold, least=least, most=most) for row in suspected
+        )
+        start = len(measuring.blocks)
+        measuring.extend(count, list(dict.fromkeys(row.experiment for row in suspected)))
+        new = measuring.blocks[start:]
+        keys = [(row.experiment, row.metric) for row in suspected]
+        return [(measuring.row(key, new), measuring.noise(key, new)) for key in keys]
+
+    return again
