@@ -42,13 +42,27 @@ class GateCommand(CompareCommand):
         Sequence[str],
         typer.Argument(
             metavar="COMMAND",
-            help="A command in quotes, or a study; with --suite one command or more of that tool.",
+            help="Commands in quotes, of programs or of the tool that --suite names; or a study.",
         ),
     ] = ()
     rev: Sequence[str] = ()
     names: Sequence[str] = ()
     until: float | None = None
     force: bool = False
+    warm_up: int = 0
+    prepare: Sequence[str] = ()
+    runs: int | None = option(
+        "--runs",
+        "A fixed number of blocks [8, up to 32 while noise hides the share; a study: 25 to 100].",
+        low=2,
+    )
+    max_runs: int = option("--max-runs", "Maximum number of blocks.", low=2, default=100)
+    max_time_s: float | None = option(
+        "--max-time",
+        "Begin no further look after this time [that of 30 runs of the suite as shortened].",
+        metavar="SECONDS",
+        low=0.0,
+    )
     same_within: float = 0.02
     fail_on_regression: float | None = option(
         "--fail-on-regression",
@@ -123,7 +137,7 @@ def _tell(result: ComparisonResult, asked: GateCommand, notes: list[str], token:
 
 
 def _compared(asked: GateCommand, base: str, head: str) -> ComparisonResult:
-    if asked.suite is None and len(asked.subjects) == 1:
+    if asked.suite is None and all(Path(name).is_dir() for name in asked.subjects):
         voice = session.TerminalVoice(color=asked.color, is_quiet=asked.quiet)
         with TemporaryDirectory(prefix="headroom-gate-") as folder:
             here = Here(question=asked, folder=Path(folder), new_progress=voice.progress)
