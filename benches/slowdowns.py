@@ -49,7 +49,8 @@ class Line:
     """Median of the smallest slowdown of the sharpest time that the gates say they can see."""
 
 
-def _argv(loops: int) -> list[str]:
+def argv_of(loops: int) -> list[str]:
+    """Return a command of so many loops."""
     return ["awk", f"BEGIN {{ for (i = 0; i < {loops}; i++) s += i * i }}"]
 
 
@@ -61,7 +62,7 @@ def _beginning() -> float:
         spent = []
         for _ in range(20):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(_argv(loops), check=True)
+            subprocess.run(argv_of(loops), check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(spent)
@@ -69,14 +70,14 @@ def _beginning() -> float:
     return min(0.5, least(0) / least(LOOPS))
 
 
-def _loops(slowdown: float) -> int:
+def loops_of(slowdown: float) -> int:
     """Return the loops with which the whole command takes so much more processor time."""
     return round(LOOPS * (1.0 + slowdown / (1.0 - _beginning())))
 
 
 def _gates(slowdown: float, count: int) -> Line:
     commands = [
-        Command(argv=_argv(_loops(more)), label=name, folder=Path.cwd())
+        Command(argv=argv_of(loops_of(more)), label=name, folder=Path.cwd())
         for name, more in (("old", 0.0), ("new", slowdown))
     ]
     question = Question(fail_on_regression=THRESHOLD, runs=PAIRS)
@@ -96,7 +97,7 @@ def _gates(slowdown: float, count: int) -> Line:
 
 def _hyperfine(slowdown: float, count: int) -> Line:
     claims = 0
-    texts = [shlex.join(_argv(_loops(more))) for more in (0.0, slowdown)]
+    texts = [shlex.join(argv_of(loops_of(more))) for more in (0.0, slowdown)]
     for _ in range(count):
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             subprocess.run(

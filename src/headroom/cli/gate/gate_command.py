@@ -53,13 +53,13 @@ class GateCommand(CompareCommand):
     prepare: Sequence[str] = ()
     runs: int | None = option(
         "--runs",
-        "A fixed number of blocks [8, up to 32 while noise hides the share; a study: 25 to 100].",
+        "A fixed number of blocks [16 to 64, as noise needs; suites of many rows: 8 to 32].",
         low=2,
     )
     max_runs: int = option("--max-runs", "Maximum number of blocks.", low=2, default=100)
     max_time_s: float | None = option(
         "--max-time",
-        "Begin no further look after this time [that of 30 runs of the suite as shortened].",
+        "Begin no further look after this time [a suite: 3 times that of its usual run].",
         metavar="SECONDS",
         low=0.0,
     )

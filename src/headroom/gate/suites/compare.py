@@ -72,7 +72,7 @@ def compare_suite(
     gate = gate_of(
         rows,
         threshold=threshold,
-        looks=len(looks_of(question)),
+        looks=len(looks_of(suite.name, question)),
         again=measure_again(measuring, question),
         named=bool(question.metrics),
     )

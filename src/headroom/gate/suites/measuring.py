@@ -7,6 +7,7 @@ runs of the suite: a gate has to be cheap enough for each commit.
 Invariant: rows of new blocks never contain the values of earlier ones.
 """
 
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from headroom.gate.question import Question
 from headroom.gate.result import Noise, Row
 from headroom.gate.suites.running import Suite
 from headroom.gate.suites.tool import Choice, Sample
-from headroom.gate.suites.tools import UNFILTERED
+from headroom.gate.suites.tools import SHORTENED, UNFILTERED
 from headroom.gate.threshold import (
     AGAIN_TIMES,
     MeasureAgain,
@@ -31,29 +32,37 @@ from headroom.gate.threshold import (
 )
 
 BASE, AGAIN, HEAD = "A", "A_again", "B"
-LOOKS = (8, 16, 32)
-"""Blocks after which a gate of a suite looks, while noise hides the share."""
-BUDGET_RUNS = 30
-"""Runs of the whole suite, as shortened, after which no further look begins. A tool that takes a
-tenth of its usual time then needs three times the time of one usual run."""
+AIMED = 0.6
+"""Slowdown, in shares to stop, that 9 of 10 looks find when the noise is small enough: nearly all
+looks then find the share itself, so that 9 of 10 gates do, whose two looks have to agree."""
+LOOKS, SHORTENED_LOOKS = (16, 32, 64), (8, 16, 32)
+"""Blocks after which a gate looks, while noise hides the share; suites of many rows cost more."""
+BUDGET_RUNS, LEAST_BUDGET_S = 30, 60.0
+"""Runs of a whole shortened suite after which no further look begins, and the time (s) that is
+spent in any case. Each run takes a tenth of the usual time, so that all take three times of it."""
+_BUDGET_AGAIN = 1.2
+"""The same for looks and new runs together, in budgets of the looks; the least number is run."""
 
 Key = tuple[str, str]
 """Benchmark and metric."""
 Block = Mapping[str, Mapping[Key, Sample]]
 
 
-def looks_of(question: Question) -> list[int]:
-    """Return the blocks after which a gate of a suite looks.
+def looks_of(tool: str, question: Question) -> list[int]:
+    """Return the blocks after which a gate of a tool looks.
 
     Examples
     --------
-    >>> looks_of(Question()), looks_of(Question(runs=10)), looks_of(Question(max_runs=20))
-    ([8, 16, 32], [10], [8, 16, 20])
+    >>> looks_of("go", Question()), looks_of("k6", Question(max_runs=20))
+    ([8, 16, 32], [16, 20])
+    >>> looks_of("go", Question(runs=10))
+    [10]
     """
     if question.runs:
         return [question.runs]
-    looks = [look for look in LOOKS if look < question.max_runs]
-    return looks if len(looks) == len(LOOKS) else [*looks, question.max_runs]
+    usual = SHORTENED_LOOKS if tool in SHORTENED else LOOKS
+    looks = [look for look in usual if look < question.max_runs]
+    return looks if len(looks) == len(usual) else [*looks, question.max_runs]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,7 +164,7 @@ class Measuring:
 def first_looks(measuring: Measuring, question: Question, threshold: float) -> int:
     """Measure until no row can hide a regression, or it costs too much; return the blocks."""
     wanted: list[str] = []
-    looks = looks_of(question)
+    looks = looks_of(measuring.suite.name, question)
     for look in looks:
         more = look - len(measuring.blocks)
         if measuring.blocks and measuring.spent_s + measuring.cost_s(more, wanted) > budget_s(
@@ -164,7 +173,7 @@ def first_looks(measuring: Measuring, question: Question, threshold: float) -> i
             break
         measuring.extend(more, wanted)
         rows = [measuring.row(key, measuring.blocks) for key in measuring.keys()]
-        clear = {row.experiment for row in rows if not is_hidden(row, threshold)}
+        clear = {row.experiment for row in rows if not is_hidden(row, AIMED * threshold)}
         wanted = [name for name in dict.fromkeys(row.experiment for row in rows)
                   if name not in clear]  # fmt: skip
         if not wanted:
@@ -174,21 +183,28 @@ def first_looks(measuring: Measuring, question: Question, threshold: float) -> i
 
 def budget_s(measuring: Measuring, question: Question) -> float:
     """Return the time (s) after which no further look begins."""
-    return question.max_time_s or BUDGET_RUNS * measuring.run_s
+    if question.max_time_s is not None:
+        return question.max_time_s
+    if measuring.suite.name not in SHORTENED:
+        return math.inf
+    return max(BUDGET_RUNS * measuring.run_s, LEAST_BUDGET_S)
 
 
 def measure_again(measuring: Measuring, question: Question) -> MeasureAgain:
     """Return the function that measures suspected rows again, in new blocks of them alone."""
-    threshold = question.fail_on_regression or 0.0
-    looks = looks_of(question)
+    threshold = AIMED * (question.fail_on_regression or 0.0)
+    looks = looks_of(measuring.suite.name, question)
 
     def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
         least, most = AGAIN_TIMES * looks[0], AGAIN_TIMES * looks[-1]
+        names = list(dict.fromkeys(row.experiment for row in suspected))
+        left_s = _BUDGET_AGAIN * budget_s(measuring, question) - measuring.spent_s
+        most = max(least, int(min(left_s / max(measuring.cost_s(1, names), 1e-9), most)))
         count = max(
             blocks_again(row, level, threshold, least=least, most=most) for row in suspected
         )
         start = len(measuring.blocks)
-        measuring.extend(count, list(dict.fromkeys(row.experiment for row in suspected)))
+        measuring.extend(count, names)
         new = measuring.blocks[start:]
         keys = [(row.experiment, row.metric) for row in suspected]
         return [(measuring.row(key, new), measuring.noise(key, new)) for key in keys]

@@ -25,7 +25,7 @@ ROWS = {
     "hyperfine": [("sleep 0.01", "processor_time_s", 0.001416), ("sleep 0.01", "wall_s", 0.034899)],
     "jmh": [("org.example.It.fast:n=8", "rate", 2.08e9),
             ("org.example.It.fib:n=12", "wall_s", 4.1269e-7)],
-    "k6": [("http_req_duration med", "wall_s", 0.0012), ("iterations", "rate", 39.6)],
+    "k6": [("http_req_duration med", "wall_s", 0.00067980), ("iterations", "rate", 711.44)],
     "pytest-benchmark": [("test_it.py::test_sum[10]", "wall_s", 1.836e-7)],
 }  # fmt: skip
 """Some rows of each recording; those of google-benchmark with two repetitions come twice."""

@@ -31,6 +31,8 @@ TOOLS: Mapping[str, Tool] = {
 }
 UNFILTERED = {"hyperfine", "k6", "number", "program", "rate"}
 """Tools whose processes have all of their rows or none."""
+SHORTENED = TOOLS.keys() - UNFILTERED
+"""Tools that are told to take a tenth of their usual time."""
 
 
 def tool_of(name: str) -> Tool:
