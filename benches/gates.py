@@ -142,6 +142,7 @@ def _line(kind: str, slower: float, verdicts: Counter[str]) -> Line:
 
 def repository(folder: Path, slower: float) -> str:
     """Make a repository with a known program at base and head; return the base."""
+
     def git(*words: str) -> str:
         argv = ["git", "-c", "user.name=n", "-c", "user.email=e@example.org", *words]
         done = subprocess.run(argv, cwd=folder, check=True, capture_output=True, text=True)

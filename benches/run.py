@@ -18,9 +18,9 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
-    "answers", "causes", "cluster", "comparisons", "coverage", "gate", "gates", "histories", "known_answers",
-    "methods", "predictions", "real_systems", "records_advisor", "slowdowns", "solver_errors",
-    "terminating",
+    "answers", "causes", "cluster", "comparisons", "coverage", "gate", "gates", "histories",
+    "known_answers", "methods", "predictions", "real_systems", "records_advisor", "slowdowns",
+    "solver_errors", "terminating",
 }  # fmt: skip
 
 

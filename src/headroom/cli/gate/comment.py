@@ -35,33 +35,37 @@ def posted(text: str, name: str, token: str, environment: Mapping[str, str]) -> 
     """Create or update the comment of a gate; return what happened, as a sentence."""
     repository = environment.get("GITHUB_REPOSITORY", "")
     number = (event_of(environment).get("pull_request") or {}).get("number")
+    address = environment.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
     if not repository or number is None:
         return "no comment: this job belongs to no pull request on GitHub"
     if not token:
         return "no comment: the job has no GITHUB_TOKEN; its summary has the same text"
-    address = environment.get("GITHUB_API_URL", "https://api.github.com").rstrip("/")
     if not address.startswith(("https://", "http://")):
         return "no comment: GITHUB_API_URL is no address of the web"
-    issues = f"{address}/repos/{repository}/issues"
     marker = marker_of(name)
     body = f"{marker}\n{text}"
     if len(body) > _LARGEST:
         body = body[:_LARGEST].rsplit("\n", 1)[0] + _CUT
     try:
-        known = _found(f"{issues}/{number}/comments", marker, token)
-        if known is None:
-            _asked("POST", f"{issues}/{number}/comments", token, {"body": body})
-            return "comment created"
-        _asked("PATCH", f"{issues}/comments/{known}", token, {"body": body})
+        return _written(f"{address}/repos/{repository}/issues", number, body, token)
     except urllib.error.HTTPError as error:
+        why = f"GitHub answered HTTP {error.code}"
         if error.code in {401, 403, 404}:
-            return (
-                f"no comment: the token may not write comments (HTTP {error.code}), as in pull "
-                "requests from forks; the summary of the job has the same text"
+            why = (
+                f"the token may not write comments (HTTP {error.code}), as in pull requests from "
+                "forks; the summary of the job has the same text"
             )
-        return f"no comment: GitHub answered HTTP {error.code}"
     except (OSError, ValueError) as error:
-        return f"no comment: {error}"
+        why = str(error)
+    return f"no comment: {why}"
+
+
+def _written(issues: str, number: int, body: str, token: str) -> str:
+    known = _found(f"{issues}/{number}/comments", body.partition("\n")[0], token)
+    if known is None:
+        _asked("POST", f"{issues}/{number}/comments", token, {"body": body})
+        return "comment created"
+    _asked("PATCH", f"{issues}/comments/{known}", token, {"body": body})
     return "comment updated"
 
 

@@ -60,9 +60,11 @@ def compare_suite(
     )
     blocks = first_looks(measuring, question, threshold)
     seen = measuring.blocks[:blocks]
-    keys = measuring.keys()
+    keys = measuring.rows()
     if not keys:
-        raise SuiteFailedError("the suite has no rows", cure="run its command by hand; see --metric")
+        raise SuiteFailedError(
+            "the suite has no rows", cure="run its command by hand; see --metric"
+        )
     rows = judged([measuring.row(key, seen) for key in keys], same_within=question.same_within)
     needed = fewest_blocks(len(rows))
     if blocks < needed:

@@ -117,14 +117,14 @@ class Measuring:
         share = 1.0 if self.suite.name in UNFILTERED else len(wanted) / max(len(names), 1)
         return 3.0 * count * self.run_s * share
 
-    def keys(self) -> list[Key]:
+    def rows(self) -> list[Key]:
         """Return the rows of the base, in the order of its suite."""
         found = dict.fromkeys(key for block in self.blocks for key in block[BASE])
         return [key for key in found if not self.metrics or key[1] in self.metrics]
 
     def new_names(self) -> list[str]:
         """Return the benchmarks that only the head has."""
-        known = {name for name, _ in self.keys()}
+        known = {name for name, _ in self.rows()}
         heads = dict.fromkeys(name for block in self.blocks for name, _ in block[HEAD])
         return [name for name in heads if name not in known]
 
@@ -172,7 +172,7 @@ def first_looks(measuring: Measuring, question: Question, threshold: float) -> i
         ):
             break
         measuring.extend(more, wanted)
-        rows = [measuring.row(key, measuring.blocks) for key in measuring.keys()]
+        rows = [measuring.row(key, measuring.blocks) for key in measuring.rows()]
         clear = {row.experiment for row in rows if not is_hidden(row, AIMED * threshold)}
         wanted = [name for name in dict.fromkeys(row.experiment for row in rows)
                   if name not in clear]  # fmt: skip

@@ -1,7 +1,10 @@
 """Any program: what one process of it takes."""
 
-from headroom.gate.suites.number import call as call
+from headroom.gate.suites.number import call
 from headroom.gate.suites.tool import Output, Sample
+
+
+__all__ = ["call", "samples"]
 
 
 def samples(output: Output) -> list[Sample]:

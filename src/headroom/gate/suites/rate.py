@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 from headroom.gate.suites import number
-from headroom.gate.suites.number import call as call
+from headroom.gate.suites.number import call
 from headroom.gate.suites.tool import Output, Sample
+
+
+__all__ = ["call", "samples"]
 
 
 def samples(output: Output) -> list[Sample]:

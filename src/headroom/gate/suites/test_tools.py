@@ -76,7 +76,9 @@ def test_a_selected_test_keeps_the_one_whose_name_it_begins_with() -> None:
 
 def test_a_printed_number_is_the_last_one_and_may_be_a_rate() -> None:
     output = recorded("none", "3 runs\nresult: 1.5e3 things\n")
-    assert [(one.metric, one.value) for one in TOOLS["number"].samples(output)] == [("number", 1500)]
+    assert [(one.metric, one.value) for one in TOOLS["number"].samples(output)] == [
+        ("number", 1500)
+    ]
     assert [one.better for one in TOOLS["rate"].samples(output)] == ["high"]
     assert [one.value for one in TOOLS["program"].samples(output)] == [0.25, 0.5]
     with pytest.raises(SuiteFailedError, match="prints no number"):

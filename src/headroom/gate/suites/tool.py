@@ -62,12 +62,12 @@ class Choice:
     others: Sequence[str] = ()
 
     def pattern(self) -> str:
-        """Return a regular expression of the wanted names alone, which all tools read alike.
+        r"""Return a regular expression of the wanted names alone, which all tools read alike.
 
         Examples
         --------
         >>> Choice(wanted=["fib 10", "sum/[n]"]).pattern()
-        '^(fib 10|sum/\\\\[n\\\\])$'
+        '^(fib 10|sum/\\[n\\])$'
         """
         names = (re.sub(r"[\\.^$*+?()\[\]{}|]", r"\\\g<0>", name) for name in self.wanted)
         return f"^({'|'.join(names)})$"

@@ -125,7 +125,7 @@ def _not_judged(result: ComparisonResult, gate: Gate) -> str:
         parts.append(f"{names}{rest}: their noise hides {format_limit(gate.threshold)}.")
     parts += [f"{_code(name)}: no results." for name in gate.missing[:ROWS_SHOWN]]
     parts += [f"{_code(name)}." for name in result.left_out[:ROWS_SHOWN]]
-    return " ".join(parts) or "nothing; every row would have shown the share."
+    return " ".join(parts) or "nothing."
 
 
 def _key(one: Row | Sight | Noise) -> tuple[str, ...]:
@@ -154,12 +154,12 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a sentence that holds names of a suite without markup.
+    r"""Return a sentence that holds names of a suite without markup.
 
     Examples
     --------
     >>> _plain("<b> @all a_b")
-    '&lt;b&gt; &#64;all a\\\\_b'
+    '&lt;b&gt; &#64;all a\\_b'
     """
     for sign, word in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;")):
         text = text.replace(sign, word)
