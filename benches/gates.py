@@ -1,8 +1,8 @@
 """Gates of CI jobs: how often they are red by chance, and how often they see 3%.
 
 `python -m benches.gates` records the times of a program while a neighbour makes noise, and
-simulates gates of the shipped code with them: 2,000 each of a program alone and of suites of 100
-rows, equal or 3% slower. `--real 60 30` runs jobs instead, by the action's own script, on a
+simulates gates of the shipped code with them: 2,000 each of a program alone, equal and 3% slower,
+and of suites of 100 equal rows, and 500 suites of which one row is slower. `--real 60 30` runs jobs instead, by the action's own script, on a
 repository that it makes: 60 equal, and 30 whose head takes 3% more processor time. `--cost` takes
 the time of a gate of 100 benchmarks beside that of one usual run of their suite, with the program
 that `HEADROOM_BENCH_SUITE` names, one of google-benchmark. `--table` prints what is stored.
@@ -21,13 +21,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from benches.slowdowns import argv_of, loops_of
 from headroom.gate.question import Question
 from headroom.gate.suites.compare import compare_suite
 from headroom.gate.suites.running import Suite
@@ -36,8 +36,10 @@ from headroom.gate.suites.tools import tool_of
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).resolve().parent / "results" / "gates.json"
-SHARE, GATES, ROWS = 0.03, 2_000, 100
-_RECORDED = 3_000
+SHARE, ROWS, LOOPS = 0.03, 100, 1_000_000
+GATES = {(1, 0.0): 2_000, (1, SHARE): 2_000, (ROWS, 0.0): 2_000, (ROWS, SHARE): 500}
+"""Rows and slowdown -> simulated gates."""
+_RECORDED, _CALIBRATED = 2_000, 20
 _METRICS = ("processor_time_s", "wall_s")
 _SEED = 20_261_130
 _NEIGHBOUR = """
@@ -82,13 +84,40 @@ def neighbour() -> Iterator[None]:
         process.wait()
 
 
+def write_program(folder: Path, loops: int) -> None:
+    """Write a program of so many loops."""
+    loop = f"for (i = 0; i < {loops}; i++) s += i * i"
+    path = folder / "work"
+    path.write_text(f"#!/bin/sh\nexec awk 'BEGIN {{ {loop} }}'\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def runs_of(loops: int, count: int) -> list[list[Sample]]:
+    """Run the program in consecutive processes; return their processor and wall times."""
+    suite = Suite(name="program", tool=tool_of("program"), commands=[["./work"]], time_limit_s=60.0)
+    with tempfile.TemporaryDirectory() as name:
+        write_program(Path(name), loops)
+        return [suite.run(Path(name), Choice()) for _ in range(count)]
+
+
+@cache
+def _beginning() -> float:
+    """Return the share of the program's processor time that its loop does not take."""
+    nothing, whole = (
+        min(run[0].value for run in runs_of(loops, _CALIBRATED)) for loops in (0, LOOPS)
+    )
+    return min(0.5, nothing / whole)
+
+
+def loops_of(slower: float) -> int:
+    """Return the loops with which the program takes so much more processor time."""
+    return round(LOOPS * (1.0 + slower / (1.0 - _beginning())))
+
+
 def recording() -> list[list[float]]:
     """Return the logarithms of processor and wall time of consecutive processes."""
-    suite = Suite(
-        name="program", tool=tool_of("program"), commands=[argv_of(loops_of(0.0))], time_limit_s=60
-    )
     with neighbour():
-        runs = [suite.run(Path.cwd(), Choice()) for _ in range(_RECORDED)]
+        runs = runs_of(LOOPS, _RECORDED)
     return [[round(float(np.log(one.value)), 5) for one in run] for run in runs]
 
 
@@ -151,9 +180,7 @@ def repository(folder: Path, slower: float) -> str:
     git("init", "--quiet")
     commits = []
     for more in (0.0, slower):
-        words = argv_of(loops_of(more))
-        (folder / "work").write_text(f"#!/bin/sh\nexec {words[0]} '{words[1]}'\n", encoding="utf-8")
-        (folder / "work").chmod(0o755)
+        write_program(folder, loops_of(more))
         git("add", "--all")
         git("commit", "--quiet", "--allow-empty", "--message", "next")
         commits.append(git("rev-parse", "HEAD"))
@@ -251,8 +278,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--again", action="store_true", help="simulate with the stored recording")
     chosen = parser.parse_args(arguments)
     data = load() if RESULTS.exists() else {"times": [], "lines": [], "costs": []}
-    jobs = [one for one in data["lines"] if one.kind.startswith("jobs")]
-    rest = [one for one in data["lines"] if one not in jobs]
+    jobs, rest = ([one for one in data["lines"] if one.kind.startswith("jobs") == is_job]
+                  for is_job in (True, False))  # fmt: skip
     if chosen.real:
         counts = zip((0.0, SHARE), chosen.real, strict=True)
         jobs = [real(slower, count) for slower, count in counts]
@@ -260,10 +287,9 @@ def main(arguments: Sequence[str]) -> int:
         data["costs"] = [cost(os.environ["HEADROOM_BENCH_SUITE"])]
     elif not chosen.table:
         data["times"] = data["times"] if chosen.again else recording()
+        store(data)
         times = np.exp(np.array(data["times"]))
-        rest = [
-            simulated(times, rows, slower, GATES) for rows in (1, ROWS) for slower in (0.0, SHARE)
-        ]
+        rest = [simulated(times, *kind, count) for kind, count in GATES.items()]
     data["lines"] = [*jobs, *rest]
     if not chosen.table:
         store(data)

@@ -49,8 +49,7 @@ class Line:
     """Median of the smallest slowdown of the sharpest time that the gates say they can see."""
 
 
-def argv_of(loops: int) -> list[str]:
-    """Return a command of so many loops."""
+def _argv(loops: int) -> list[str]:
     return ["awk", f"BEGIN {{ for (i = 0; i < {loops}; i++) s += i * i }}"]
 
 
@@ -62,7 +61,7 @@ def _beginning() -> float:
         spent = []
         for _ in range(20):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(argv_of(loops), check=True)
+            subprocess.run(_argv(loops), check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(spent)
@@ -70,14 +69,14 @@ def _beginning() -> float:
     return min(0.5, least(0) / least(LOOPS))
 
 
-def loops_of(slowdown: float) -> int:
+def _loops(slowdown: float) -> int:
     """Return the loops with which the whole command takes so much more processor time."""
     return round(LOOPS * (1.0 + slowdown / (1.0 - _beginning())))
 
 
 def _gates(slowdown: float, count: int) -> Line:
     commands = [
-        Command(argv=argv_of(loops_of(more)), label=name, folder=Path.cwd())
+        Command(argv=_argv(_loops(more)), label=name, folder=Path.cwd())
         for name, more in (("old", 0.0), ("new", slowdown))
     ]
     question = Question(fail_on_regression=THRESHOLD, runs=PAIRS)
@@ -97,7 +96,7 @@ def _gates(slowdown: float, count: int) -> Line:
 
 def _hyperfine(slowdown: float, count: int) -> Line:
     claims = 0
-    texts = [shlex.join(argv_of(loops_of(more))) for more in (0.0, slowdown)]
+    texts = [shlex.join(_argv(_loops(more))) for more in (0.0, slowdown)]
     for _ in range(count):
         with tempfile.NamedTemporaryFile(suffix=".json") as file:
             subprocess.run(

@@ -3,7 +3,6 @@
 from headroom.gate.suites.number import call
 from headroom.gate.suites.tool import Output, Sample
 
-
 __all__ = ["call", "samples"]
 
 

@@ -6,7 +6,6 @@ from headroom.gate.suites import number
 from headroom.gate.suites.number import call
 from headroom.gate.suites.tool import Output, Sample
 
-
 __all__ = ["call", "samples"]
 
 
