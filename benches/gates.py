@@ -2,10 +2,11 @@
 
 `python -m benches.gates` records the times of a program while a neighbour makes noise, and
 simulates gates of the shipped code with them: 2,000 each of a program alone, equal and 3% slower,
-and of suites of 100 equal rows, and 500 suites of which one row is slower. `--real 60 30` runs jobs instead, by the action's own script, on a
-repository that it makes: 60 equal, and 30 whose head takes 3% more processor time. `--cost` takes
-the time of a gate of 100 benchmarks beside that of one usual run of their suite, with the program
-that `HEADROOM_BENCH_SUITE` names, one of google-benchmark. `--table` prints what is stored.
+and of suites of 100 equal rows, and 500 suites of which one row is slower. `--real 60 30` runs jobs
+instead, by the action's own script, on a repository that it makes: 60 equal, and 30 whose head
+takes 3% more processor time. `--cost` takes the time of a gate of 100 benchmarks beside that of one
+usual run of their suite, with the program that `HEADROOM_BENCH_SUITE` names, one of
+google-benchmark. `--table` prints what is stored.
 
 A simulated process takes the next recorded times, so runs of a block are consecutive; each row of a
 suite begins at a place of its own.
