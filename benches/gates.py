@@ -42,6 +42,8 @@ GATES = {(1, 0.0): 2_000, (1, SHARE): 2_000, (ROWS, 0.0): 2_000, (ROWS, SHARE): 
 """Rows and slowdown -> simulated gates."""
 _RECORDED, _CALIBRATED = 2_000, 20
 _METRICS = ("processor_time_s", "wall_s")
+_PER_LINE = 100
+"""Recorded runs in a line of the file."""
 _SEED = 20_261_130
 _NEIGHBOUR = """
 import random, time
@@ -262,7 +264,10 @@ def store(data: dict[str, Any], path: Path = RESULTS) -> None:
     parts = {
         "lines": ",\n".join(json.dumps(asdict(one)) for one in data["lines"]),
         "costs": ",\n".join(json.dumps(asdict(one)) for one in data["costs"]),
-        "times": ",\n".join(json.dumps(one) for one in data["times"]),
+        "times": ",\n".join(
+            ", ".join(map(json.dumps, data["times"][start : start + _PER_LINE]))
+            for start in range(0, len(data["times"]), _PER_LINE)
+        ),
     }
     text = ",\n".join(f'"{name}": [\n{rows}\n]' for name, rows in parts.items())
     unfinished = path.with_suffix(".tmp")
