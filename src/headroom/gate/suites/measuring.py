@@ -97,15 +97,14 @@ class Measuring:
         choice = Choice() if is_all else Choice(wanted=sorted(wanted), others=others)
         random = np.random.default_rng([self.seed, len(self.blocks)])
         start_s = monotonic()
-        for number in range(count):
+        self.note(f"measuring {count} blocks of {len(wanted) or len(names) or 'all'} rows")
+        for _ in range(count):
             block = {}
             for place in random.permutation(3):
                 arm = (BASE, AGAIN, HEAD)[place]
                 samples = self.suite.run(self.folders[arm], choice)
                 block[arm] = {(one.name, one.metric): one for one in samples}
             self.blocks.append(block)
-            rows = f"{len(wanted)} rows" if wanted else f"{len(block[BASE])} rows"
-            self.note(f"block {number + 1} of {count}, {rows}")
         taken_s = monotonic() - start_s
         self.spent_s += taken_s
         if is_all:

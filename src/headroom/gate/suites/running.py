@@ -98,11 +98,9 @@ class Suite:
             clock.start()
             try:
                 _, status, usage = os.wait4(process.pid, 0)
-            except BaseException:
-                _kill(process.pid)
-                raise
             finally:
                 clock.cancel()
+                _kill(process.pid)  # What it started and left behind would disturb the next one.
             wall_s = monotonic() - start_s
             process.returncode = os.waitstatus_to_exitcode(status)
         stdout, stderr = (path.read_text("utf-8", errors="replace") for path in paths)

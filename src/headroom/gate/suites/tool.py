@@ -11,10 +11,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NoReturn, Protocol
 
-import msgspec
-
 from headroom.errors import ExitCode, HeadroomError
 from headroom.experiment.protocol.system import Direction
+from headroom.input_file import decode_json, read_file
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0}
 
@@ -117,10 +116,10 @@ def document(path: Path) -> Any:  # noqa: ANN401 - what a tool wrote
         There is none, or it is not JSON.
     """
     try:
-        return msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError) as error:
+        return decode_json(read_file(path), path.name, type=object)
+    except HeadroomError as error:
         raise SuiteFailedError(
-            f"the suite wrote no results: {error}", cure="run its command by hand"
+            f"the suite wrote no results: {error.message}", cure="run its command by hand"
         ) from error
 
 
