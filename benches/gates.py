@@ -26,10 +26,12 @@ from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from headroom.gate.question import Question
+from headroom.gate.suites import measuring
 from headroom.gate.suites.compare import compare_suite
 from headroom.gate.suites.running import Suite
 from headroom.gate.suites.tool import Choice, Sample
@@ -132,11 +134,13 @@ class Recorded:
         self.times, self.slower = times, slower
         places = np.random.default_rng([_SEED, seed]).integers(len(times), size=rows)
         self.places = {f"row {number}": int(place) for number, place in enumerate(places)}
+        self.clock_s = 0.0
         self.metrics = _METRICS if rows == 1 else _METRICS[:1]
 
     def run(self, folder: Path, choice: Choice) -> list[Sample]:
-        """Return the next recorded sample of each row."""
+        """Return the next recorded sample of each row; each takes a tenth of a second."""
         found = []
+        self.clock_s += 0.1 * len(choice.wanted or self.places)
         for name in choice.wanted or self.places:
             place = self.places[name] = (self.places[name] + 1) % len(self.times)
             slower = 1.0 + self.slower * (folder.name == "head" and name == "row 0")
@@ -152,10 +156,11 @@ def simulated(times: np.ndarray[Any, Any], rows: int, slower: float, count: int)
     verdicts = Counter[str]()
     for seed in range(count):
         suite: Any = Recorded(times, rows, slower, seed)
-        result = compare_suite(
-            suite, [Path("base"), Path("head")], labels=["base", "head"],
-            question=Question(fail_on_regression=SHARE),
-        )  # fmt: skip
+        with mock.patch.object(measuring, "monotonic", lambda suite=suite: suite.clock_s):
+            result = compare_suite(
+                suite, [Path("base"), Path("head")], labels=["base", "head"],
+                question=Question(fail_on_regression=SHARE),
+            )  # fmt: skip
         found = result.gate.suspicions if result.gate else []
         hits = {one.first.experiment for one in found if one.verdict == "regression"}
         is_red = "row 0" in hits if slower else bool(hits)

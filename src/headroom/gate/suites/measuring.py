@@ -29,6 +29,7 @@ from headroom.gate.threshold import (
     blocks_again,
     is_hidden,
     noise_of,
+    one_sided,
 )
 
 BASE, AGAIN, HEAD = "A", "A_again", "B"
@@ -97,7 +98,10 @@ class Measuring:
         choice = Choice() if is_all else Choice(wanted=sorted(wanted), others=others)
         random = np.random.default_rng([self.seed, len(self.blocks)])
         start_s = monotonic()
-        self.note(f"measuring {count} blocks of {len(wanted) or len(names) or 'all'} rows")
+        rows = len(names) if is_all else len(wanted)
+        self.note(
+            f"measuring {count} blocks of {f'{rows} of {len(names)}' if rows else 'all'} rows"
+        )
         for _ in range(count):
             block = {}
             for place in random.permutation(3):
@@ -161,20 +165,24 @@ class Measuring:
 
 
 def first_looks(measuring: Measuring, question: Question, threshold: float) -> int:
-    """Measure until no row can hide a regression, or it costs too much; return the blocks."""
+    """Measure until no row can hide a regression, or it costs too much; return the blocks.
+
+    Of the rows that hide one, those come first that look slower.
+    """
     wanted: list[str] = []
-    looks = looks_of(measuring.suite.name, question)
-    for look in looks:
+    for look in looks_of(measuring.suite.name, question):
         more = look - len(measuring.blocks)
-        if measuring.blocks and measuring.spent_s + measuring.cost_s(more, wanted) > budget_s(
-            measuring, question
-        ):
-            break
+        if measuring.blocks:
+            left_s = budget_s(measuring, question) - measuring.spent_s
+            each_s = measuring.cost_s(more, wanted) / len(wanted)
+            wanted = wanted[: int(min(left_s / max(each_s, 1e-9), len(wanted)))]
+            if not wanted:
+                break
         measuring.extend(more, wanted)
         rows = [measuring.row(key, measuring.blocks) for key in measuring.rows()]
         clear = {row.experiment for row in rows if not is_hidden(row, AIMED * threshold)}
-        wanted = [name for name in dict.fromkeys(row.experiment for row in rows)
-                  if name not in clear]  # fmt: skip
+        hidden = [row for row in rows if row.experiment not in clear]
+        wanted = _likeliest(hidden)
         if not wanted:
             break
     return len(measuring.blocks)
@@ -196,16 +204,26 @@ def measure_again(measuring: Measuring, question: Question) -> MeasureAgain:
 
     def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
         least, most = AGAIN_TIMES * looks[0], AGAIN_TIMES * looks[-1]
-        names = list(dict.fromkeys(row.experiment for row in suspected))
         left_s = _BUDGET_AGAIN * budget_s(measuring, question) - measuring.spent_s
+        names = _likeliest(suspected)
+        affordable = left_s / max(measuring.cost_s(least, names[:1]), 1e-9)
+        # If nearly all rows are suspected, a few are enough to stop the change.
+        names = names[: max(int(min(affordable, len(names))), 1)]
+        chosen = [row for row in suspected if row.experiment in names]
         most = max(least, int(min(left_s / max(measuring.cost_s(1, names), 1e-9), most)))
-        count = max(
-            blocks_again(row, level, threshold, least=least, most=most) for row in suspected
-        )
+        count = max(blocks_again(row, level, threshold, least=least, most=most) for row in chosen)
         start = len(measuring.blocks)
         measuring.extend(count, names)
         new = measuring.blocks[start:]
-        keys = [(row.experiment, row.metric) for row in suspected]
-        return [(measuring.row(key, new), measuring.noise(key, new)) for key in keys]
+        return [
+            (measuring.row(key, new), measuring.noise(key, new))
+            for key in ((row.experiment, row.metric) for row in suspected)
+        ]
 
     return again
+
+
+def _likeliest(rows: Sequence[Row]) -> list[str]:
+    """Return the benchmarks of rows, first those that look slower most surely."""
+    ordered = sorted(rows, key=lambda row: one_sided(row) or 0.0)
+    return list(dict.fromkeys(row.experiment for row in ordered))

@@ -95,6 +95,20 @@ def test_noisy_rows_alone_are_measured_further_and_stay_blind() -> None:
     }  # fmt: skip
 
 
+def test_if_nearly_all_rows_are_slower_a_few_are_enough_to_stop_the_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headroom.gate.suites.measuring.LEAST_BUDGET_S", 0.0)
+    suite = Drawn(40, {f"row {number}": 0.1 for number in range(40)})
+    found = decided(suite)
+    assert found.gate is not None
+    assert found.gate.verdict == "regression"
+    verdicts = [one.verdict for one in found.gate.suspicions]
+    assert len(verdicts) == 40
+    assert 1 <= verdicts.count("regression") <= 20
+    assert verdicts.count("unconfirmed") == 40 - verdicts.count("regression")
+
+
 def test_a_fixed_number_of_blocks_is_kept() -> None:
     found = decided(Drawn(2), runs=12)
     assert found.blocks == 12

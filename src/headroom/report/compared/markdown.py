@@ -24,6 +24,7 @@ from headroom.report.words import title_metric
 ROWS_SHOWN = 20
 """Rows before the rest is folded."""
 ROWS_AT_MOST = 300
+_REASONS = 12
 _HEADS = {"passed": "Passed", "regression": "Failed", "blind": "Blind"}
 
 
@@ -46,7 +47,7 @@ def gate_markdown(result: ComparisonResult, *, title: str, notes: Sequence[str] 
     parts = [
         f"### {_plain(title)}: {_HEADS.get(gate.verdict, 'No answer')}",
         f"**{_plain(decision)}**",
-        _bullets(reasons),
+        _bullets(_first(reasons)),
         _tables(result, gate),
         "**Noise of this runner** (the base against itself, in the same blocks): "
         + _noise(result.noise),
@@ -135,6 +136,12 @@ def _key(one: Row | Sight | Noise) -> tuple[str, ...]:
 
 def _bullets(sentences: Sequence[str]) -> str:
     return "\n".join(f"- {_plain(one)}" for one in sentences)
+
+
+def _first(reasons: Sequence[str]) -> list[str]:
+    """Return the first reasons of a gate, and its last sentence: how sure it is."""
+    rest = len(reasons) - 1 - _REASONS
+    return [*reasons[:-1][:_REASONS], *([f"{rest} more."] if rest > 0 else []), *reasons[-1:]]
 
 
 def _folded(title: str, text: str) -> str:
