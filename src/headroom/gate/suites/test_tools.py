@@ -3,7 +3,6 @@
 `tests/data/suites` holds short results of each tool, without what names a machine.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -120,12 +119,3 @@ def test_a_process_that_fails_or_never_ends_is_an_error_with_its_last_words(tmp_
 def test_an_unknown_tool_is_refused_with_the_known_ones() -> None:
     with pytest.raises(StudyError, match="no such tool: `x`"):
         tool_of("x")
-
-
-@pytest.mark.deep
-def test_hyperfine_itself_gives_samples_if_it_is_there(tmp_path: Path) -> None:
-    program = shutil.which("hyperfine")
-    if program is None:
-        pytest.skip("hyperfine is not installed")
-    found = suite("hyperfine", [program, "-N", "sleep 0.01"]).run(tmp_path, Choice())
-    assert {one.metric for one in found} == {"processor_time_s", "wall_s"}
