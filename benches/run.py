@@ -2,7 +2,7 @@
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
 prints its table and writes `benches/results/<part>.json`. The parts `answers`, `cluster`,
-`coverage`, `comparisons`, `gate`, `histories`, `known_answers`, `methods`, `predictions`,
+`coverage`, `comparisons`, `gate`, `gates`, `histories`, `known_answers`, `methods`, `predictions`,
 `records_advisor`, `slowdowns`, `solver_errors` and `terminating` are run separately: they have no
 peer that runs the same case. `--long` adds the ``long_cases()`` of the parts that define them; a
 part's ``shown(rows) -> str`` replaces the plain table.
@@ -18,9 +18,9 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
-    "answers", "causes", "cluster", "comparisons", "coverage", "gate", "histories", "known_answers",
-    "methods", "predictions", "real_systems", "records_advisor", "slowdowns", "solver_errors",
-    "terminating",
+    "answers", "causes", "cluster", "comparisons", "coverage", "gate", "gates", "histories",
+    "known_answers", "methods", "predictions", "real_systems", "records_advisor", "slowdowns",
+    "solver_errors", "terminating",
 }  # fmt: skip
 
 

@@ -6,9 +6,11 @@ measures some cells again.
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
+from benches import gates as jobs
 from benches import histories, slowdowns
 from benches.gate import NOISES, SUITES, THRESHOLD, gates, load
 from headroom.gate import changes, threshold
@@ -82,6 +84,31 @@ def test_real_gates_make_no_false_claim_more_than_promised_and_find_more_than_hy
     assert lines["Headroom", True].claims >= lines[peer, True].claims
     guide = (Path(__file__).parents[1] / "docs/guides/catch-a-regression.md").read_text("utf-8")
     assert slowdowns.table(slowdowns.load()) in guide
+
+
+def test_gates_of_jobs_are_hardly_ever_red_by_chance_and_see_3_percent() -> None:
+    data = jobs.load()
+    lines = {(one.kind.partition(",")[0], one.slower > 0.0): one for one in data["lines"]}
+    for kind in ("a program", f"{jobs.ROWS} rows"):
+        equal = lines[kind, False]
+        assert equal.gates == jobs.GATES[1, 0.0]
+        assert equal.red <= threshold.LEVEL * equal.gates
+    assert lines["a program", True].red >= 0.9 * lines["a program", True].gates
+    real = "jobs of the action's script"
+    assert (lines[real, False].gates, lines[real, True].gates) == (60, 30)
+    assert lines[real, False].red <= 2
+    assert lines[real, True].red >= 24
+    guide = (Path(__file__).parents[1] / "docs/guides/gate-a-pull-request.md").read_text("utf-8")
+    assert jobs.table(data["lines"], data["costs"]) in guide
+
+
+def test_gates_simulated_again_with_the_recorded_noise_are_as_stored() -> None:
+    data = jobs.load()
+    times = np.exp(np.array(data["times"]))
+    assert jobs.simulated(times, jobs.ROWS, 0.0, 20).red <= 2
+    (line,) = [one for one in data["lines"] if one.kind.startswith("a program") and one.slower]
+    found = jobs.simulated(times, 1, jobs.SHARE, 200)
+    assert stats.binomtest(found.red, 200, line.red / line.gates).pvalue > 1e-5
 
 
 def test_cells_measured_again_are_as_stored() -> None:

@@ -20,7 +20,8 @@ EXIT_CODES = {
     "though nothing disturbed them; the others are saved and shown.",
     ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
     ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
-    ExitCode.BLIND: "`compare --fail-on-regression` found nothing, and could not have seen it.",
+    ExitCode.BLIND: "`gate` or `compare --fail-on-regression` found nothing, and could not "
+    "have seen it.",
     ExitCode.ENVIRONMENT: "The machine is unsuitable: a program is missing, the disk is full, "
     "a journal is damaged or was removed during the run.",
     ExitCode.INTERRUPTED: "Interrupted; finished replications are saved: run it again to resume.",

@@ -32,6 +32,7 @@ COMMANDS = {
     "report": ("study.inspect_commands", "report"),
     "list": ("study.inspect_commands", "list_studies"),
     "compare": ("gate.compare_command", "compare"),
+    "gate": ("gate.gate_command", "gate"),
     "history": ("gate.history_command", "history"),
     "observe": ("observe_command", "observe"),
     "what-limits": ("gate.what_limits_command", "what_limits"),

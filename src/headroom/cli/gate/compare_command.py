@@ -66,11 +66,12 @@ def compare(asked: CompareCommand) -> None:
         here = Here(question=asked, folder=Path(folder), new_progress=voice.progress)
         result = compared(asked.subjects, asked.rev, here)
     result = msgspec.structs.replace(result, command=shlex.join(["headroom", *sys.argv[1:]]))
-    _show(result, asked)
+    show(result, asked)
     raise typer.Exit(exit_code_of(result))
 
 
-def _show(result: ComparisonResult, asked: CompareCommand) -> None:
+def show(result: ComparisonResult, asked: CompareCommand) -> None:
+    """Print a comparison, and keep it if wanted."""
     if asked.as_json:
         write_json("comparison", result)
     else:
