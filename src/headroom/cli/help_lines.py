@@ -11,7 +11,9 @@ PANELS = {
     "What limits a system, and what would change it": (
         "observe", "what-limits", "what-if", "size", "solve", "model",
     ),
-    "Changes over time, and results of other tools": ("compare", "history", "audit", "import"),
+    "Changes over time, and results of other tools": (
+        "compare", "gate", "history", "audit", "import",
+    ),
 }  # fmt: skip
 """Commands by the heading under which the help lists them."""
 OF_LAYERS = "Disks, memory, records and catalogues"
