@@ -138,6 +138,8 @@ def test_nasty_content_is_refused(name: str, nasty: str, tmp_path: Path) -> None
     path = tmp_path / name
     path.write_bytes(NASTY[nasty](sample(name)))
     is_known = name in {"reads.fio", "queue.jsimg", "report.html", *LAYERED}  # without such content
+    # A text may hold two results, of which the first has keys that no reader knows.
+    is_known |= (name, nasty) == ("result.json", "keys twice")
     assert set(exit_codes(path)) <= REFUSED | ({ExitCode.DONE} if is_known else set())
 
 

@@ -168,7 +168,7 @@ LAYERS: Mapping[str, Layer] = {
     "transactions": Layer(
         point=None,
         refused=(
-            ({"product": "sqlite", "cpus": 0.5, "waits": False}, "not limited"),
+            ({"product": "sqlite", "server_cpus": 0.5, "waits": False}, "not limited"),
             ({"pipelines": True, "waits": False}, "needs single statements"),
             ({"product": "postgres"}, "asks once in 21 s"),
         ),

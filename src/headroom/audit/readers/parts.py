@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headroom.input_file import is_deep
+
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _QUOTE = re.compile(r"^(?:\s*>)+ ?", re.MULTILINE)
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -76,7 +78,7 @@ def with_documents(part: Part, is_wanted: Callable[[Any], bool]) -> Iterator[Par
             # No document begins at a later bracket of the same line: it would be inside this one.
             place = _line_end(part.text, match.start())
             continue
-        if is_wanted(found):
+        if not is_deep(part.text[match.start() : end]) and is_wanted(found):
             yield from _between(part, done, match.start())
             yield _cut(part, match.start(), end, found)
             done = end

@@ -20,6 +20,8 @@ from headroom.audit.readers.tidy import COLUMNS, level, rounded
 from headroom.audit.result import Result, Stated
 
 _FEWEST = 2
+_LONGEST = 10_000
+"""Signs of the longest row."""
 _RULE = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
 _GAP = re.compile(r"\t+| {2,}")
 _UNIT = re.compile(
@@ -108,7 +110,7 @@ def tables_in(text: str) -> Iterator[Table]:
 def _cells(line: str) -> list[str] | None:
     """Return the cells of a row; None if a line is none."""
     plain = line.strip().replace("**", "").replace("`", "")
-    if not plain or _RULE.fullmatch(plain):
+    if not plain or len(plain) > _LONGEST or _RULE.fullmatch(plain):
         return None
     if "|" in plain:
         cells = [cell.strip() for cell in plain.strip("|").split("|")]

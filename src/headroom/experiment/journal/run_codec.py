@@ -76,6 +76,7 @@ def encode_run(run: Run) -> bytes:
         "artefacts": [[one.name, one.kind, one.content] for one in run.artefacts],
         "samples": _pack_samples(run.samples),
         "intervals": _pack_intervals(run.intervals),
+        "recorded_at": run.recorded_at,
         "ends_because": run.ends_because,
     }
     used = {name: value for name, value in fields.items() if value}
@@ -134,12 +135,14 @@ class _Packed(msgspec.Struct):
     artefacts: list[tuple[str, ArtefactKind, bytes]] = []
     samples: tuple[_Array, list[_Table]] | None = None
     intervals: tuple[_Array, list[_Table], list[_Histogram], dict[str, _Array]] | None = None
+    recorded_at: str = ""
     ends_because: str = ""
 
 
 _AS_PACKED = (
     "values", "counters", "faults", "remarks", "notes", "holds", "nested", "blockers", "unawaited",
-    "overloads", "meanless", "offered", "observed", "ends_because",
+    "overloads", "meanless", "offered", "observed", "recorded_at",
+    "ends_because",
 )  # fmt: skip
 
 

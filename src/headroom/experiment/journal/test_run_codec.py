@@ -120,6 +120,7 @@ def runs(draw: st.DrawFn) -> Run:
         overloads=draw(st.dictionaries(NAMES, st.floats(1.0, 9.0), max_size=2)),
         samples=draw(st.none() | samples()),
         intervals=draw(st.none() | intervals()),
+        recorded_at=draw(st.text(max_size=9)),
         ends_because=draw(st.text(max_size=9)),
     )
 
@@ -154,6 +155,7 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
         assert same_bits(back.samples.times_s, run.samples.times_s)
         (kept,), (taken,) = back.samples.tables, run.samples.tables
         assert same_bits(kept.columns["jobs_s"], taken.columns["jobs_s"])
+    assert back.recorded_at == run.recorded_at
     assert back.ends_because == run.ends_because
     assert (back.intervals is None) == (run.intervals is None)
     if back.intervals is not None and run.intervals is not None:
@@ -204,6 +206,7 @@ def test_every_field_of_a_run_is_stored() -> None:
         artefacts=(Artefact(name="a.log", kind="log", content=b"\xff"),),
         samples=TimeSamples(times_s=np.ones(1), tables=()),
         intervals=Intervals(times_s=np.ones(1), tables=(), histograms=()),
+        recorded_at="2026-05-01",
         ends_because="a day",
     )
     stored = msgspec.msgpack.decode(zlib.decompress(encode_run(example)))
