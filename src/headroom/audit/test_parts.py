@@ -169,3 +169,17 @@ def test_one_connection_shows_that_a_mean_is_not_of_its_requests() -> None:
     (one,) = found.of(Level.MISLEADING)
     assert one.check == "longest mean"
     assert "1 connection at" in one.figure
+
+
+@pytest.mark.parametrize("cells", ["error rate (%) |\n|--|--|--|--|\n| 8 | 100 | 70 | 32",
+                                   "errors |\n|--|--|--|--|\n| 8 | 100 | 70 | 32%"])  # fmt: skip
+def test_a_share_of_failures_without_a_count_is_not_called_possible(cells: str) -> None:
+    found = audit(read(f"| clients | req/s | avg (ms) | {cells} |\n"))
+    (one,) = found.findings
+    assert (one.check, one.figure) == ("failures", "32.0% of the requests failed")
+
+
+def test_processors_of_a_table_with_failures_are_held_against_their_number() -> None:
+    text = "clients,req/s,avg (ms),errors,cpus,cpu_utilization\n8,100,70,0,2,1.3\n"
+    found = audit(read(text))
+    assert [one.check for one in found.contradictions] == ["utilization"]

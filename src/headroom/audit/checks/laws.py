@@ -52,7 +52,8 @@ def completions(result: Result) -> Checked:
 
 def failures(result: Result) -> Checked:
     """Hold what failed against what was asked for: the run, its requests, its connections."""
-    if result.failed is None and not (result.error or result.lost or result.refused):
+    is_told = result.failed is not None or result.failed_share is not None
+    if not is_told and not (result.error or result.lost or result.refused):
         return Unchecked(missing="number of failed requests")
     return [*_failed_run(result), *_failed_requests(result), *_refused(result)]
 
@@ -79,6 +80,11 @@ def _failed_run(result: Result) -> Iterator[Finding]:
 
 
 def _failed_requests(result: Result) -> Iterator[Finding]:
+    law = "an error is not the work that was asked for; it is often the quicker answer"
+    cure = "fix the cause, or state throughput and times of successes"
+    share = result.failed_share
+    if share is not None and not result.count and share.value >= FAILURES_MATTER:
+        yield misleading(f"{share.value:.1%} of the requests failed", law, cure)
     failed = (result.failed or 0.0) + result.lost
     asked = (result.count or 0) + result.lost
     if not asked or failed / asked < FAILURES_MATTER:
@@ -88,8 +94,7 @@ def _failed_requests(result: Result) -> Iterator[Finding]:
     about = f" ({codes})" if codes else ""
     figure = f"{failed:,.0f} of {asked:,.0f} {what} failed, {failed / asked:.1%}{about}"
     figure += ", and their times are in the figures" if result.failed else ""
-    law = "an error is not the work that was asked for; it is often the quicker answer"
-    yield misleading(figure, law, "fix the cause, or state throughput and times of successes")
+    yield misleading(figure, law, cure)
 
 
 def _refused(result: Result) -> Iterator[Finding]:

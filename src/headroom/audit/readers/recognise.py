@@ -100,7 +100,7 @@ class Read:
 def read_results(path: Path, wanted: str = "") -> tuple[str, Sequence[Result]]:
     """Return the format of a file and its results, for a file with one format alone.
 
-    See `read_file`.
+    See `read_all`.
     """
     found = read_all(read_text_of(path), path.name, wanted, place=str(path))
     return found[0].kind, [one for part in found for one in part.results]

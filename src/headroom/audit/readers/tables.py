@@ -1,7 +1,7 @@
 """Any table: of Markdown, with commas, tabs or semicolons, or aligned by spaces.
 
-The meaning of a column and its unit are guessed from its name; what was taken for what is said,
-and `--column NAME=MEANING` decides. A time without a unit is never guessed: its column is not used.
+The meaning of a column and its unit are guessed from its name; the audit prints how it understood
+each of them, and `--column NAME=MEANING` decides. A time without a unit is never guessed: its column is not used.
 
 Invariant: a cell is a number with its digits, or it is text; it is never cut.
 """
@@ -190,6 +190,9 @@ def _of_rows(table: Table, source: str, given: Mapping[str, str]) -> Iterator[Re
         share = fields.get("failed_share")
         if share is not None and fields.get("count") and "failed" not in fields:
             fields["failed"] = share.value * fields["count"]
+        if (share := fields.pop("cpu_utilization", None)) is not None:
+            fields["cpus"] = fields.get("cpus", 1.0)
+            fields["busy"] = _scaled(share, fields["cpus"])
         if set(fields) - {"percentiles"} or fields["percentiles"]:
             texts = (one for one in levels.values() if isinstance(one, str))
             title = str(levels.get("system") or next(texts, f"row {number}"))
@@ -219,7 +222,7 @@ def _put(
         fields["percentiles"][meaning.share] = stated
     elif meaning.field == "failed_share" or (meaning.field == "failed" and match[3] == "%"):
         # A share is a per cent if its cell or its name says so.
-        is_percent = match[3] != "%" and "%" in name
+        is_percent = match[3] != "%" and ("%" in name or stated.value > 1.0)
         fields["failed_share"] = _scaled(stated, 0.01) if is_percent else stated
     else:
         fields |= _as_field(meaning.field, stated)
@@ -231,7 +234,7 @@ def _as_field(field: str, stated: Stated) -> dict[str, Any]:
         return {field: stated.value}
     if field in {"count", "samples"}:
         return {field: round(stated.value)}
-    return {} if field == "cpu_utilization" else {field: stated}
+    return {field: stated}
 
 
 def _scaled(one: Stated, factor: float) -> Stated:
