@@ -1,7 +1,8 @@
 """Any table: of Markdown, with commas, tabs or semicolons, or aligned by spaces.
 
 The meaning of a column and its unit are guessed from its name; the audit prints how it understood
-each of them, and `--column NAME=MEANING` decides. A time without a unit is never guessed: its column is not used.
+each of them, and `--column NAME=MEANING` decides. A time without a unit is never guessed: its
+column is not used.
 
 Invariant: a cell is a number with its digits, or it is text; it is never cut.
 """
