@@ -222,7 +222,7 @@ def _put(
     if meaning.field == "percentile":
         fields["percentiles"][meaning.share] = stated
     elif meaning.field == "failed_share" or (meaning.field == "failed" and match[3] == "%"):
-        # A share is a per cent if its cell or its name says so.
+        # A share is a per cent if its cell or its name says so, or if it is above 1.
         is_percent = match[3] != "%" and ("%" in name or stated.value > 1.0)
         fields["failed_share"] = _scaled(stated, 0.01) if is_percent else stated
     else:

@@ -54,7 +54,7 @@ def test_a_killed_server_breaks_its_own_connections_alone(system: CatalogueSyste
 
     Of 16 clients that share two processors with others, none may have a request there just then.
     """
-    counts = []
+    counts: list[float] = []
     while len(counts) < 4 and not any(counts):
         run = disturbed(system, fault="server_killed")
         counts.append(run.values["error_count"])
